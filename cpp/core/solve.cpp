@@ -15,11 +15,14 @@ std::uint64_t gather(const RowSource& source, std::span<const Id> ids, TinyProbl
   const std::size_t n = ids.size();
   to.resize(n);
   if (const double* const whole = source.whole_matrix()) {
+    // Of a symmetric matrix half of the values do: they are far apart, and memory is what this waits for.
     for (std::size_t r = 0; r < n; ++r) {
       const double* const from = whole + static_cast<std::size_t>(ids[r]) * source.size();
       double* const row = to.row(r);
-      for (std::size_t c = 0; c < n; ++c) row[c] = from[ids[c]];
+      for (std::size_t c = r; c < n; ++c) row[c] = from[ids[c]];
     }
+    for (std::size_t r = 1; r < n; ++r)
+      for (std::size_t c = 0; c < r; ++c) to.row(r)[c] = to.row(c)[r];
     return 0;
   }
   constexpr std::size_t at_once = 64;

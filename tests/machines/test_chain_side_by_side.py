@@ -169,5 +169,15 @@ def test_samples_that_a_kernel_lacks_are_refused(ids: list[int], asked: list[int
     problems = _core.LaneProblems(np.array(ids, dtype=np.int32), np.array([0, 2, 4]), np.ones(4), nothing, nothing)
     with pytest.raises(ValueError, match="outside the kernel"):
         _core.Lanes(
-            np.eye(3, dtype=np.float32), problems, np.array(asked, dtype=np.int32), None, None, 0, [], True, 1e-3, 10, 1.0
+            np.eye(3, dtype=np.float32),
+            problems,
+            np.array(asked, dtype=np.int32),
+            None,
+            None,
+            0,
+            [],
+            True,
+            1e-3,
+            10,
+            1.0,
         )

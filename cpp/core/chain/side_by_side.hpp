@@ -341,7 +341,7 @@ class SideBySide {
   }
 
   static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
-  static constexpr std::size_t hardly_any = 32;  // variables
+  static constexpr std::size_t hardly_any = 64;  // variables
   // Floats: what stays in a processor's cache, and what may be copied of a kernel for speed alone.
   static constexpr std::size_t in_cache = std::size_t{1} << 17, most_copied = std::size_t{1} << 24;
 

@@ -138,7 +138,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
                 "again, or set it back."
             )
         if self._shares_vectors:
-            return shared_layout(scheme.n_classes, len(scheme.functions()))
+            return shared_layout(scheme.n_classes, scheme.n_functions)
         return LAYOUTS[scheme.name](scheme.n_classes)
 
     @abstractmethod

@@ -114,9 +114,15 @@ class OneVersusOne:
         """List what these classes make problems of; where time runs out, the last ones have no solution."""
         return list(combinations(present, 2))
 
-    def functions(self) -> dict[Pair, int]:
-        """Return the number of the decision function of each problem."""
-        return {pair: number for number, pair in enumerate(combinations(range(self.n_classes), 2))}
+    @property
+    def n_functions(self) -> int:
+        """The number of decision functions."""
+        return self.n_classes * (self.n_classes - 1) // 2
+
+    def places(self, names: Sequence[Pair]) -> NDArray[np.intp]:
+        """Return the numbers of the decision functions of some problems."""
+        first, second = PairTable.of(names).numbers.T
+        return numbers_of_pairs(first, second, self.n_classes)
 
     def expansion(self, solved: SolvedPairs, labels: NDArray[np.intp], weights: Vector) -> Expansion:
         """Collect coefficients and constants in scikit-learn's layout, k - 1 coefficients for each support vector.
@@ -170,9 +176,14 @@ class OneVersusRest:
         """List what these classes make problems of; where time runs out, the last ones have no solution."""
         return [(c, OTHERS) for c in present]
 
-    def functions(self) -> dict[Pair, int]:
-        """Return the number of the decision function of each problem."""
-        return {(c, OTHERS): c for c in range(self.n_classes)}
+    @property
+    def n_functions(self) -> int:
+        """The number of decision functions."""
+        return self.n_classes
+
+    def places(self, names: Sequence[Pair]) -> NDArray[np.intp]:
+        """Return the numbers of the decision functions of some problems."""
+        return PairTable.of(names).numbers[:, 0]
 
     def expansion(self, solved: SolvedPairs, labels: NDArray[np.intp], weights: Vector) -> Expansion:
         """Collect coefficients and constants, a row for each class; one without samples of positive weight never wins.

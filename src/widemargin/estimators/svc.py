@@ -292,7 +292,8 @@ class SVC(KernelClassifier):
         if self.warm_start:
             self._last = (self.classes_.tolist(), bounds, starting_points(solutions, len(bounds)))
         if self.calibration is not None:
-            problems = problems[: len(solutions)]  # where time ran out, there are no others
+            if not in_time:
+                problems = problems[: len(solutions)]
             samples = None if self.kernel == "precomputed" or self._takes_objects else X
             values = values_of_folds(samples, rows, labels, bounds, problems, solutions, **how, **loss)
             self.sigmoids_ = fitted_sigmoids(self.calibration_method, scheme, problems, values, weights)
@@ -438,7 +439,9 @@ class SVC(KernelClassifier):
             bounds = self._bounds(labels, weights * self.class_weight_[labels])
         problems = scheme.problems(labels, bounds)[: self.fit_report_.n_begun]
         values = [held_out.values(function_name(self.classes_, one.pair))[one.ids] for one in problems]
-        self.sigmoids_ = fitted_sigmoids(self.calibration_method, scheme, problems, values, weights)
+        self.sigmoids_ = fitted_sigmoids(
+            self.calibration_method, scheme, problems, np.concatenate([np.empty(0), *values]), weights
+        )
 
     def _sigmoids(self, functions: int) -> Matrix:
         found = getattr(self, "sigmoids_", None)

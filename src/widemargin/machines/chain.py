@@ -63,7 +63,7 @@ FLOAT32_ROUNDING = 1e-7
 MOST_ROUNDING, MOST_ROUNDING_OF_NUMBERS = 100.0, 10.0
 
 #: Chains side by side of so few variables are solved from nothing (cpp/core/chain/side_by_side.hpp).
-HARDLY_ANY_VARIABLES = 32
+HARDLY_ANY_VARIABLES = 64
 
 #: Bytes that chains side by side may keep of a kernel from link to link: what one solver may take for itself.
 KEPT_BYTES = 2**28
