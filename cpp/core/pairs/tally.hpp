@@ -22,7 +22,12 @@ class Tally {
  public:
   // For up to `width` samples at once.
   Tally(Rule rule, std::size_t classes, std::size_t width)
-      : rule_(rule), classes_(classes), width_(width), votes_(classes * width), sums_(classes * width) {
+      : rule_(rule),
+        classes_(classes),
+        width_(width),
+        votes_(classes * width),
+        sums_(classes * width),
+        negated_(width) {
     begin();
   }
 
@@ -40,7 +45,10 @@ class Tally {
         simd::ops<double>().vote(values, first, second, sums_.data() + a * width_, sums_.data() + b * width_, n);
         return;
       case Rule::votes_alone:
-        for (std::size_t c = 0; c < n; ++c) first[c] += values[c] <= 0 ? 0 : 1, second[c] += values[c] <= 0 ? 1 : 0;
+        // What is above 0 is below 0 from the other side, and only that; the sums count for nothing.
+        for (std::size_t c = 0; c < n; ++c) negated_[c] = -values[c];
+        simd::ops<double>().vote(negated_.data(), second, first, sums_.data() + b * width_, sums_.data() + a * width_,
+                                 n);
         return;
       case Rule::memberships:
         for (std::size_t c = 0; c < n; ++c)
@@ -61,6 +69,7 @@ class Tally {
   Rule rule_;
   std::size_t classes_, width_;
   std::vector<double> votes_, sums_;  // class by class, `width` numbers each
+  std::vector<double> negated_;
 };
 
 }  // namespace widemargin::pairs
