@@ -110,19 +110,23 @@ def test_tiny_problems_end_where_other_solvers_do(how: dict[str, Any]) -> None:
     np.testing.assert_allclose(ours.intercept_, others.intercept_, atol=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore:The scoring")
 @pytest.mark.parametrize("break_ties", [True, False])
 @pytest.mark.parametrize("scoring", ["accuracy", None, "plain"])
-def test_a_search_finds_the_scores_of_its_models(break_ties: bool, scoring: Any) -> None:
+@pytest.mark.parametrize("weighted", [True, False])
+def test_a_search_finds_the_scores_of_its_models(break_ties: bool, scoring: Any, weighted: bool) -> None:
     X, y = points(14, 9)
     weights = np.where(y == 3, 0.0, 1.0)  # a class that nobody learns
     scorer = make_scorer(lambda a, b: accuracy_score(a, b)) if scoring == "plain" else scoring
     folds = [(np.flatnonzero(np.arange(len(y)) % 3 != f), np.flatnonzero(np.arange(len(y)) % 3 == f)) for f in range(3)]
     search = GridSearchCV(SVC(break_ties=break_ties), {"C": [1, 5], "gamma": [0.1]}, cv=folds, scoring=scorer)
-    search.fit(X, y, sample_weight=weights)
+    search.fit(X, y, **({"sample_weight": weights} if weighted else {}))
     for at, candidate in enumerate(search.cv_results_["params"]):
         for f, (train, test) in enumerate(folds):
-            alone = SVC(break_ties=break_ties, **candidate).fit(X[train], y[train], sample_weight=weights[train])
-            expected = alone.score(X[test], y[test])
+            alone = SVC(break_ties=break_ties, **candidate)
+            alone.fit(X[train], y[train], sample_weight=weights[train] if weighted else None)
+            counts = weights[test] if weighted and scoring != "plain" else None
+            expected = alone.score(X[test], y[test], sample_weight=counts)
             assert search.cv_results_[f"split{f}_test_score"][at] == pytest.approx(expected, abs=1e-12)
 
 
