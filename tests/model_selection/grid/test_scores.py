@@ -18,6 +18,7 @@ from sklearn.metrics._scorer import _MultimetricScorer, _PassthroughScorer, _Sco
 from sklearn.model_selection import StratifiedKFold
 
 from widemargin import SVC, SVR, GridSearchCV, NuSVC, NuSVR, OneClassSVM
+from widemargin.estimators.prediction import tallied
 from widemargin.model_selection.grid.folds import ClassifierFold, RegressorFold
 from widemargin.model_selection.grid.scores import OF_CLASSES, OF_NUMBERS, ChainScores
 
@@ -61,6 +62,9 @@ class KnownClasses(ClassifierFold):
 
     def values(self, models: Any, found: Any, samples: Any) -> Any:
         return self.given
+
+    def tallied(self, models: Any, found: Any, samples: Any, rule: str) -> Any:
+        return tallied(self.given, len(self.classes), rule)
 
 
 class KnownNumbers(RegressorFold):
