@@ -102,7 +102,8 @@ def assert_agrees(
     assert scores is not None
     found = scores(fold, [model] * n_models, [[]] * n_models, fold.test)
     for own, score in zip(fold.given.reshape(n_models, len(y), -1), found, strict=True):
-        predicted = fold.classes[fold.predicted(model, own)]
+        numbers = own if len(fold.classes) == 2 else tallied(own, len(fold.classes), "votes")
+        predicted = fold.classes[fold.predicted(model, numbers)]
         expected = by_scorer(name, Said(fold.classes, own.ravel(), predicted), y)
         if score is not None:
             assert type(score) is float
