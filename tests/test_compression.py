@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from widemargin import (
@@ -453,3 +453,31 @@ def test_bad_input_is_refused_in_a_sentence(arguments, error, sentence):
     arguments = {"model": FITTED, "X": X, **arguments}
     with pytest.raises(error, match=re.escape(sentence)):
         compress(arguments.pop("model"), **arguments)
+
+
+class Halved:
+    """Knows fit and transform, and nothing else of scikit-learn."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return 0.5 * X
+
+
+class OwnPipeline(Pipeline):
+    """Predicts in its own way."""
+
+    def predict(self, X, **parameters):
+        return ~super().predict(X, **parameters)
+
+
+@pytest.mark.parametrize("kind", [Pipeline, OwnPipeline])
+def test_steps_of_other_people_stay_what_they_are(kind):
+    y = TARGETS > 0
+    model = kind([("scaler", StandardScaler()), ("halved", Halved()), ("svc", SVC())]).fit(X, y)
+    small = compress(model, X=X, max_change=0.2)
+    assert type(small) is kind
+    assert small[0] is model[0]
+    assert len(small[-1].support_vectors_) < len(model[-1].support_vectors_)
+    assert np.mean(small.predict(X) == model.predict(X)) > 0.95

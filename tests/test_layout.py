@@ -39,14 +39,14 @@ FILES = sorted(path.relative_to(TESTS) for path in TESTS.rglob("test_*.py"))
 
 def belongs(test: Path, module: Path) -> bool:
     topic = f"{test.stem.removeprefix('test_')}_"
-    return test.parent == module.parent and topic.startswith(f"{module.stem.lstrip('_')}_")
+    return test.parent == module.parent and topic.startswith(f"{module.stem.strip('_')}_")
 
 
 @pytest.mark.parametrize("module", MODULES, ids=str)
 def test_every_module_has_tests(module: Path) -> None:
     if module.as_posix() in WITHOUT_TESTS:
         return
-    wanted = f"tests/{module.parent.as_posix()}/test_{module.stem.lstrip('_')}.py"
+    wanted = f"tests/{module.parent.as_posix()}/test_{module.stem.strip('_')}.py"
     assert any(belongs(test, module) for test in FILES), f"write {wanted}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -43,6 +44,15 @@ def test_all_names_are_there_and_say_where_they_come_from() -> None:
     names = {name: getattr(widemargin, name) for name in widemargin.__all__}
     assert names["SVC"].__module__ == "widemargin.estimators.svc"
     assert names["__version__"].count(".") == 2
+
+
+def test_errors_that_are_to_be_caught_are_at_the_front_door(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"something else")
+    with pytest.raises(widemargin.ModelFileError):
+        widemargin.load_model(tmp_path / "file")
+    X, y = [[float(n)] for n in range(12)], [0, 1] * 6
+    with pytest.raises(widemargin.JournalError):
+        widemargin.GridSearchCV(widemargin.SVC(), {"C": [1, 2]}, cv=2, journal=tmp_path / "file").fit(X, y)
 
 
 def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:

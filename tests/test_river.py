@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import river.ensemble
+import river.multiclass
+import scipy.sparse as sp
 from river import checks, datasets, evaluate, metrics, preprocessing
 from river.base import Classifier
 
@@ -76,10 +79,10 @@ def test_classes_come_up_on_the_fly() -> None:
     for x, y in two[1:]:
         model.learn_one(x, y)
     assert model.model is not None
-    kept = model.model.support_vectors_
+    kept = len(model.model.kept_ids_)
     model.learn_one(*next(one for one in samples if one[1] == "two"))
     assert model.model.classes_.tolist() == [0, 1, 2]
-    assert len(np.unique(np.concatenate([kept, model.model.support_vectors_]), axis=0)) <= len(kept) + 1
+    assert model.model.n_seen_ == kept + 1
     for x, y in samples:
         model.learn_one(x, y)
     assert np.mean([model.predict_one(x) == y for x, y in samples]) > 0.7
@@ -136,6 +139,117 @@ def test_a_sample_that_is_refused_teaches_nothing(x: dict[str, float], y: Any, m
     assert twin.model is not None
     np.testing.assert_array_equal(model.model.dual_coef_, twin.model.dual_coef_)
     assert [model.predict_one(x) for x, _ in samples] == [twin.predict_one(x) for x, _ in samples]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_the_class_that_is_predicted_is_the_most_probable_one(classes: int, kernel: str) -> None:
+    samples = dicts(300, classes=classes)
+    model = RiverSVC(kernel=kernel, gamma=0.3)
+    assert model.predict_proba_one(samples[0][0]) == {}
+    model.learn_one(*samples[0])
+    assert model.predict_proba_one(samples[1][0]) == {samples[0][1]: 1.0}
+    for x, y in samples[1:]:
+        found = model.predict_proba_one(x)
+        assert max(found, key=lambda name: found[name]) == model.predict_one(x)
+        assert sum(found.values()) == pytest.approx(1.0)
+        assert min(found.values()) >= 0.0
+        model.learn_one(x, y)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("scale", [0.5, 2.0])
+def test_probabilities_are_about_as_often_right_as_they_say(classes: int, scale: float) -> None:
+    random = np.random.default_rng(0)
+    labels = random.integers(0, classes, 1500)
+    X = scale * random.normal(size=(1500, 3)) + np.eye(3)[labels]
+    model, loss, said, right = RiverSVC(C=1.0, gamma=0.3), metrics.LogLoss(), [], []
+    if classes > 2:
+        loss = metrics.CrossEntropy()
+    for n, (row, y) in enumerate(zip(X.tolist(), labels.tolist(), strict=True)):
+        x = dict(zip("abc", row, strict=True))
+        found = model.predict_proba_one(x)
+        if n > 500:
+            loss.update(y, found.get(1, 0.0) if classes == 2 else found)
+            said.append(max(found.values()))
+            right.append(max(found, key=lambda name: found[name]) == y)
+        model.learn_one(x, y)
+    assert abs(np.mean(said) - np.mean(right)) < 0.07
+    assert loss.get() < np.log(classes)
+
+
+@pytest.mark.parametrize(
+    "ensemble",
+    [
+        lambda: river.ensemble.BaggingClassifier(RiverSVC(gamma=0.3), n_models=3, seed=0),
+        lambda: river.ensemble.ADWINBaggingClassifier(RiverSVC(gamma=0.3), n_models=3, seed=0),
+        lambda: river.ensemble.LeveragingBaggingClassifier(RiverSVC(gamma=0.3), n_models=3, seed=0),
+        lambda: river.multiclass.OneVsRestClassifier(RiverSVC(gamma=0.3)),
+    ],
+    ids=["bagging", "ADWIN", "leveraging", "one against the rest"],
+)
+def test_rivers_ensembles(ensemble: Any) -> None:
+    model, accuracy = ensemble(), metrics.Accuracy()
+    for x, y in dicts(250, classes=2):
+        accuracy.update(y, model.predict_one(x) or "none")
+        model.learn_one(x, y)
+    assert accuracy.get() > 0.7
+
+
+def test_the_area_under_the_curve_and_further_metrics() -> None:
+    pipeline = preprocessing.StandardScaler() | RiverSVC(C=1.0, gamma=0.1, window=300)
+    found = evaluate.progressive_val_score(datasets.Phishing(), pipeline, metrics.ROCAUC() + metrics.LogLoss())
+    area, loss = found.get()
+    assert area > 0.93
+    assert loss < 0.4
+
+
+def test_probabilities_of_copies() -> None:
+    samples = dicts(100)
+    model = learnt(samples)
+    twin, fresh = pickle.loads(pickle.dumps(model)), model.clone()
+    assert twin.predict_proba_one(samples[0][0]) == model.predict_proba_one(samples[0][0])
+    assert fresh.predict_proba_one(samples[0][0]) == {}
+    assert model.clone(include_attributes=True).predict_proba_one(samples[0][0]) == pytest.approx(
+        model.predict_proba_one(samples[0][0])
+    )
+
+
+def test_predictions_change_nothing() -> None:
+    samples = dicts(100)
+    model = learnt(samples)
+    before = pickle.dumps(model)
+    for x, _ in samples:
+        model.predict_one(x)
+        model.predict_proba_one(x)
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+def test_many_features_are_sparse_and_change_nothing(kernel: str) -> None:
+    random = np.random.default_rng(0)
+    words = random.zipf(1.4, (300, 12)) % 3000
+    labels = [int((row < 4).sum() > 4) for row in words]
+    samples: list[tuple[dict[str, float], Any]] = [
+        ({f"word {word}": float(n) for word, n in zip(*np.unique(row, return_counts=True), strict=True)}, y)
+        for row, y in zip(words, labels, strict=True)
+    ]
+    model = RiverSVC(kernel=kernel, gamma=0.1)
+    names = {name: number for number, name in enumerate(sorted({name for x, _ in samples for name in x}))}
+    X = np.zeros((300, len(names)))
+    for row, (x, _) in zip(X, samples, strict=True):
+        row[[names[name] for name in x]] = list(x.values())
+    agree = 0
+    other = OnlineSVC(kernel=kernel, **({} if kernel == "linear" else {"gamma": 0.1}))
+    for n, (x, y) in enumerate(samples):
+        if n > 50:
+            agree += model.predict_one(x) == other.predict(X[n : n + 1])[0]
+        model.learn_one(x, y)
+        other.partial_fit(X[n : n + 1], [y], classes=[0, 1])
+    assert agree >= 246  # of 249: float32 and float64
+    assert model.model is not None
+    assert sp.issparse(model.model.support_vectors_)
+    assert len(model.model.kept_ids_) == pytest.approx(len(other.kept_ids_), abs=3)
 
 
 def test_a_sample_may_have_no_features() -> None:

@@ -16,7 +16,7 @@ namespace widemargin::bindings {
 
 struct SolvedLink : Solved {
   bool repeated;
-  double rounding;
+  double rounding, blur;
 };
 
 using chain::resembles_nothing;
@@ -26,7 +26,8 @@ inline std::vector<SolvedLink> as_solved(std::vector<chain::LinkSolution> soluti
   for (chain::LinkSolution& one : solutions)
     solved.push_back({{numpy_array(std::move(one.alpha)), numpy_array(std::move(one.gradient)), one.outcome},
                       one.repeated,
-                      one.rounding});
+                      one.rounding,
+                      one.blur});
   return solved;
 }
 
@@ -204,7 +205,7 @@ inline pairs::Rule rule_named(const std::string& name) {
 // A link of all chains: coefficients of all variables, what is known of each, and a row of values for each chain, or of
 // what they say for each sample asked for.
 struct SolvedLanes {
-  nb::ndarray<nb::numpy, double> alpha, intercepts, values, kkt_violations, duality_gaps, objectives, roundings;
+  nb::ndarray<nb::numpy, double> alpha, intercepts, values, kkt_violations, duality_gaps, objectives, roundings, blurs;
   Reason reason;  // of the first chain that has not converged
   bool repeated;
   std::int64_t iterations;
@@ -219,6 +220,7 @@ inline SolvedLanes as_solved(chain::SideBySide::Solved solved, std::size_t rows)
           numpy_array(std::move(solved.duality_gaps)),
           numpy_array(std::move(solved.objectives)),
           numpy_array(std::move(solved.roundings)),
+          numpy_array(std::move(solved.blurs)),
           solved.reason,
           solved.repeated,
           solved.iterations,

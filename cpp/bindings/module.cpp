@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bindings/chains.hpp"
+#include "bindings/collected.hpp"
 #include "bindings/feature_distances.hpp"
 #include "bindings/one_at_a_time.hpp"
 #include "bindings/online.hpp"
@@ -61,6 +62,11 @@ struct HeldStore {
 
   HeldStore(nb::object source, std::size_t bytes)
       : owner(source), store(*nb::cast<const Source&>(source).rows, bytes) {}
+
+  template <class Function>
+  void each_owned(Function&& function) {
+    function(owner);
+  }
 
   // Whoever works on it may do so without the interpreter.
   OneAtATime::Turn taken() const { return using_it.taken(); }
@@ -376,18 +382,26 @@ NB_MODULE(_core, m) {
   m.def("csr_samples", &csr_samples<double, std::int32_t>, "values"_a, "indices"_a, "begins"_a, "columns"_a);
   m.def("csr_samples", &csr_samples<double, std::int64_t>, "values"_a, "indices"_a, "begins"_a, "columns"_a);
 
-  nb::class_<Source>(m, "RowSource")
+  nb::class_<Source>(m, "RowSource", nb::type_slots(collected<Source>()))
       .def_prop_ro("size", [](const Source& s) { return s.rows->size(); })
       .def_prop_ro("of_samples", [](const Source& s) { return s.kernel != nullptr; })
       .def_prop_ro("fits_float32", [](const Source& s) { return s.rows->fits_floats(); })
+      .def(
+          "suits",
+          [](const Source& s, const HeldSamples& others) {
+            return s.kernel != nullptr && s.samples.samples->dimension() == others.samples->dimension() &&
+                   s.kernel->suits(*others.samples);
+          },
+          "others"_a)
       .def("diagonal", [](const Source& s) {
         std::vector<double> values(s.rows->size());
         for (std::size_t i = 0; i < values.size(); ++i) values[i] = s.rows->diagonal(static_cast<Id>(i));
         return numpy_array(std::move(values));
       });
   m.def("kernel_source", &kernel_source, "samples"_a, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a);
-  m.def("gram_source", &gram_source<float>, "gram"_a);
-  m.def("gram_source", &gram_source<double>, "gram"_a);
+  m.def("lasting_source", &lasting_source, "samples"_a, "now"_a, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a);
+  m.def("gram_source", &gram_source<float>, "gram"_a, "counted"_a = false);
+  m.def("gram_source", &gram_source<double>, "gram"_a, "counted"_a = false);
   m.def("class_shared_source", &class_shared_source, "source"_a, "labels"_a, "bytes"_a);
   m.def("matrix_backed_source", &matrix_backed_source, "source"_a, "matrix"_a);
   m.def("derived_source", &derived_source, "source"_a, "base"_a, "scale"_a = nb::none(), "ridge"_a = nb::none());
@@ -435,7 +449,8 @@ NB_MODULE(_core, m) {
       .def_prop_ro("requested", [](const StopSignal& s) { return s.requested.load(); });
   nb::class_<SolvedLink, Solved>(m, "SolvedLink")
       .def_ro("repeated", &SolvedLink::repeated)
-      .def_ro("rounding", &SolvedLink::rounding);
+      .def_ro("rounding", &SolvedLink::rounding)
+      .def_ro("blur", &SolvedLink::blur);
   nb::class_<HeldChain>(m, "Chain")
       .def(nb::init<Matrix<float>, std::optional<Vector<Id>>, std::vector<Task>, std::optional<Vector<double>>, double,
                     std::int64_t, double, const StopSignal*, double>(),
@@ -466,6 +481,7 @@ NB_MODULE(_core, m) {
       .def_ro("duality_gaps", &SolvedLanes::duality_gaps, nb::rv_policy::automatic)
       .def_ro("objectives", &SolvedLanes::objectives, nb::rv_policy::automatic)
       .def_ro("roundings", &SolvedLanes::roundings, nb::rv_policy::automatic)
+      .def_ro("blurs", &SolvedLanes::blurs, nb::rv_policy::automatic)
       .def_prop_ro("reason", [](const SolvedLanes& s) { return reason_name(s.reason); })
       .def_ro("repeated", &SolvedLanes::repeated)
       .def_ro("iterations", &SolvedLanes::iterations)
@@ -478,7 +494,7 @@ NB_MODULE(_core, m) {
            "keeps"_a, "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "signal"_a.none() = nb::none(),
            "grace_seconds"_a = 0.0, nb::keep_alive<1, 13>())
       .def("advance", &HeldLanes::advance, "links"_a);
-  nb::class_<HeldRowChain>(m, "RowChain")
+  nb::class_<HeldRowChain>(m, "RowChain", nb::type_slots(collected<HeldRowChain>()))
       .def(nb::init<nb::object, std::optional<Vector<Id>>, std::vector<Task>, std::optional<Vector<double>>,
                     const std::string&, const std::string&, std::size_t, bool, bool, std::size_t, double, std::int64_t,
                     double, double, std::size_t, const StopSignal*>(),
@@ -522,7 +538,7 @@ NB_MODULE(_core, m) {
   m.def("apply_kernel", &apply_kernel, "base"_a, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a, "out"_a, "n_threads"_a,
         "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
 
-  nb::class_<HeldStore>(m, "KernelStore")
+  nb::class_<HeldStore>(m, "KernelStore", nb::type_slots(collected<HeldStore>()))
       .def(nb::init<nb::object, std::size_t>(), "source"_a, "bytes"_a)
       .def_prop_ro("size", [](const HeldStore& h) { return h.store.size(); })
       .def_prop_ro("held", [](HeldStore& h) { return h.taken(), h.store.held(); })
@@ -609,6 +625,7 @@ NB_MODULE(_core, m) {
   m.def("symmetry", &symmetry<float>, "matrix"_a, "n_threads"_a);
   m.def("symmetry", &symmetry<double>, "matrix"_a, "n_threads"_a);
   m.def("project", &projected, "alpha"_a, "lower"_a, "upper"_a, "total"_a);
+  m.def("keep_memory", [](std::size_t bytes) { keep_memory(bytes); }, "bytes"_a);
   m.def("release_memory", [] {
     ThreadLocalMemory::clear_all();
     release_memory();

@@ -80,6 +80,18 @@ class HeldOnline {
     work(source, ids, how, [&](auto& machine, TimeBudget&) { nearest = machine.learn_nearest(candidates, how.rules); });
     return nearest;
   }
+  // A row for each decision function.
+  nb::ndarray<nb::numpy, double> decide(const Source& source, Vector<Id> ids, Vector<Id> samples,
+                                        const OnlineRules& how) {
+    const std::size_t n = samples.shape(0);
+    for (std::size_t k = 0; k < n; ++k)
+      if (samples.data()[k] < 0 || static_cast<std::size_t>(samples.data()[k]) >= source.rows->size())
+        throw std::invalid_argument("a sample lies outside the row source");
+    const std::size_t functions = classes_ > 2 ? classes_ : 1;
+    std::vector<double> values(functions * n);
+    work(source, ids, how, [&](auto& machine, TimeBudget&) { machine.decide(view(samples), values.data()); });
+    return numpy_matrix(std::move(values), functions);
+  }
   std::int64_t reprocess(const Source& source, Vector<Id> ids, std::int64_t most, const OnlineRules& how) {
     std::int64_t steps = 0;
     work(source, ids, how,
@@ -286,6 +298,9 @@ class HeldOnline {
       if (ids.data()[p] < 0 || static_cast<std::size_t>(ids.data()[p]) >= source.rows->size())
         throw std::invalid_argument("a position's sample lies outside the row source");
     bool interrupted = false;
+    const nb::object lasting = source.stays ? nb::borrow(nb::find(source)) : nb::object();
+    const bool same = source.stays && lasting.is(last_);
+    if (!same) last_ = nb::object();
     {
       nb::gil_scoped_release release;
       Deadline deadline(how.max_seconds, end_wanted(how.signal));
@@ -293,19 +308,20 @@ class HeldOnline {
       ThreadTeam team(how.n_threads);
       std::visit(
           [&](auto& machine) {
-            machine.attach(*source.rows, team, how.cache_bytes, view(ids));
+            machine.attach(*source.rows, team, how.cache_bytes, view(ids), same);
             ++sources_;
             try {
               run(machine, budget);
             } catch (...) {
-              machine.detach();
+              machine.detach(source.stays);
               throw;
             }
-            machine.detach();
+            machine.detach(source.stays);
           },
           machine_);
       interrupted = deadline.stopped() && deadline.reason() == Reason::interrupted;
     }
+    last_ = lasting;
     if (interrupted && PyErr_Occurred() != nullptr) throw nb::python_error();
   }
 
@@ -341,6 +357,7 @@ class HeldOnline {
   }
 
   OneAtATime using_it_{"this machine"};
+  nb::object last_;  // the source of the last call, if it stays: what was prepared of it reads its samples
   std::size_t classes_;
   std::uint64_t sources_ = 0;
   std::variant<Single, Double> machine_{std::in_place_type<Single>, std::size_t{2}};
@@ -365,6 +382,7 @@ inline void define_online(nb::module_& m) {
       .def("learn", &HeldOnline::learn, "source"_a, "ids"_a, "samples"_a, "labels"_a, "bounds"_a, "rules"_a)
       .def("learn_nearest", &HeldOnline::learn_nearest, "source"_a, "ids"_a, "samples"_a, "labels"_a, "bounds"_a,
            "rules"_a)
+      .def("decide", &HeldOnline::decide, "source"_a, "ids"_a, "samples"_a, "rules"_a)
       .def("reprocess", &HeldOnline::reprocess, "source"_a, "ids"_a, "most"_a, "rules"_a)
       .def("forget", &HeldOnline::forget, "source"_a, "ids"_a, "positions"_a, "rules"_a)
       .def("keep", &HeldOnline::keep, "source"_a, "ids"_a, "samples"_a, "labels"_a, "bounds"_a, "rules"_a)

@@ -188,6 +188,11 @@ class HeldRowChain {
                    StoppingCriterion{tolerance, max_iterations}, team_, parts_.deadline);
   }
 
+  template <class Function>
+  void each_owned(Function&& function) {
+    function(source_);
+  }
+
   std::vector<SolvedLink> advance(std::size_t links) {
     const OneAtATime::Turn alone = parts_.advancing.taken();
     std::vector<chain::LinkSolution> solutions;

@@ -16,19 +16,29 @@
 
 #include "bindings/sources.hpp"
 #include "bindings/stopping.hpp"
+#include "core/sequences/count_products.hpp"
+#include "core/sequences/counts.hpp"
+#include "core/sequences/mismatches.hpp"
 #include "core/sequences/oligo_rows.hpp"
 #include "core/sequences/oligo_slopes.hpp"
 
 namespace widemargin::bindings {
 
+using sequences::Counts;
+using sequences::Mismatches;
 using sequences::Oligomers;
+
+inline std::span<const Id> checked_ids(const Vector<Id>& ids, std::size_t size) {
+  for (const Id id : view(ids))
+    if (id < 0 || static_cast<std::size_t>(id) >= size)
+      throw std::invalid_argument("the number of a sequence is out of range");
+  return view(ids);
+}
 
 // Some of the sequences, and a factor for each.
 inline sequences::Side side_of(const Oligomers& oligomers, const Vector<Id>& ids,
                                const std::optional<Vector<double>>& factors) {
-  for (const Id id : view(ids))
-    if (id < 0 || static_cast<std::size_t>(id) >= oligomers.size())
-      throw std::invalid_argument("the number of a sequence is out of range");
+  checked_ids(ids, oligomers.size());
   if (factors && factors->shape(0) != ids.shape(0))
     throw std::invalid_argument("there must be a factor for every sequence");
   return {view(ids), view(factors)};
@@ -116,6 +126,97 @@ inline std::unique_ptr<Source> oligo_source(nb::list terms, Vector<double> diago
   return source;
 }
 
+inline std::unique_ptr<Counts> counts_of(Vector<std::int16_t> letters, Vector<std::int64_t> begins,
+                                         std::size_t n_letters, std::size_t k, std::size_t gaps, std::size_t mismatches,
+                                         std::optional<Vector<std::int64_t>> partners, std::size_t n_threads,
+                                         double max_seconds, const StopSignal* signal) {
+  std::unique_ptr<Counts> found;
+  run_or_raise(max_seconds, signal, [&](Deadline& deadline) {
+    const sequences::OligomerSpace space(n_letters, k, view(partners));
+    ThreadTeam team(n_threads);
+    found = std::make_unique<Counts>(view(letters), view(begins), space, gaps, mismatches, team, deadline);
+  });
+  return found;
+}
+
+// A dense row for each of some sequences, into a matrix of zeros.
+template <class T>
+void write_counts(const Counts& counts, Vector<Id> ids,
+                  nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
+  const std::span<const Id> some = checked_ids(ids, counts.size());
+  if (out.shape(0) != some.size() || out.shape(1) != counts.n_codes())
+    throw std::invalid_argument("out and the counts differ in shape");
+  nb::gil_scoped_release release;
+  for (std::size_t r = 0; r < some.size(); ++r) {
+    T* row = out.data() + r * counts.n_codes();
+    const auto codes = counts.codes(static_cast<std::size_t>(some[r]));
+    const auto values = counts.values(static_cast<std::size_t>(some[r]));
+    for (std::size_t t = 0; t < codes.size(); ++t) row[codes[t]] = static_cast<T>(values[t]);
+  }
+}
+
+inline void count_products(const Counts& left, Vector<Id> left_ids, const Counts& right, Vector<Id> right_ids,
+                           const Mismatches* mismatches, bool symmetric,
+                           nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, std::size_t n_threads,
+                           double max_seconds, const StopSignal* signal) {
+  const std::span<const Id> rows = checked_ids(left_ids, left.size()), columns = checked_ids(right_ids, right.size());
+  if (out.shape(0) != rows.size() || out.shape(1) != columns.size() || (symmetric && rows.size() != columns.size()))
+    throw std::invalid_argument("out and the sequences differ in number");
+  run_or_raise(max_seconds, signal, [&](Deadline& deadline) {
+    ThreadTeam team(n_threads);
+    sequences::products_between(sequences::CountProduct(left, right, mismatches), rows, columns, symmetric, out.data(),
+                                team, deadline);
+  });
+}
+
+inline std::vector<double> count_squares(const Counts& counts, const Mismatches* mismatches, std::size_t n_threads,
+                                         double max_seconds, const StopSignal* signal) {
+  std::vector<double> found(counts.size());
+  run_or_raise(max_seconds, signal, [&](Deadline& deadline) {
+    ThreadTeam team(n_threads);
+    sequences::squares_of(sequences::CountProduct(counts, counts, mismatches), counts.size(), found.data(), team,
+                          deadline);
+  });
+  return found;
+}
+
+inline std::unique_ptr<Source> count_source(nb::object counts, nb::object mismatches, Vector<double> factors,
+                                            Vector<double> diagonal) {
+  auto source = std::make_unique<Source>();
+  source->rows = std::make_unique<sequences::CountRows>(
+      nb::cast<const Counts&>(counts), mismatches.is_none() ? nullptr : nb::cast<const Mismatches*>(mismatches),
+      std::vector<double>(factors.data(), factors.data() + factors.shape(0)),
+      std::vector<double>(diagonal.data(), diagonal.data() + diagonal.shape(0)));
+  source->owners = {std::move(counts), std::move(mismatches)};
+  return source;
+}
+
+inline void bind_counts(nb::module_& m) {
+  using namespace nb::literals;
+  nb::class_<Counts>(m, "Counts")
+      .def_prop_ro("n_codes", &Counts::n_codes)
+      .def_prop_ro("n_stored", &Counts::n_stored)
+      .def_prop_ro("largest", &Counts::largest)
+      .def("numbered_as", &Counts::numbered_as, "others"_a)
+      .def("write", &write_counts<float>, "ids"_a, "out"_a)
+      .def("write", &write_counts<double>, "ids"_a, "out"_a);
+  nb::class_<Mismatches>(m, "Mismatches")
+      .def(
+          "__init__",
+          [](Mismatches* self, std::size_t n_letters, std::size_t k, std::size_t mismatches,
+             std::optional<Vector<std::int64_t>> partners) {
+            new (self) Mismatches(sequences::OligomerSpace(n_letters, k, view(partners)), mismatches);
+          },
+          "n_letters"_a, "k"_a, "mismatches"_a, "partners"_a.none());
+  m.def("counts_of", &counts_of, "letters"_a, "begins"_a, "n_letters"_a, "k"_a, "gaps"_a, "mismatches"_a,
+        "partners"_a.none(), "n_threads"_a, "max_seconds"_a, "signal"_a.none());
+  m.def("count_products", &count_products, "left"_a, "left_ids"_a, "right"_a, "right_ids"_a, "mismatches"_a.none(),
+        "symmetric"_a, "out"_a, "n_threads"_a, "max_seconds"_a, "signal"_a.none());
+  m.def("count_squares", &count_squares, "counts"_a, "mismatches"_a.none(), "n_threads"_a, "max_seconds"_a,
+        "signal"_a.none());
+  m.def("count_source", &count_source, "counts"_a, "mismatches"_a.none(), "factors"_a, "diagonal"_a);
+}
+
 inline void bind_sequences(nb::module_& m) {
   using namespace nb::literals;
   nb::class_<Oligomers>(m, "Oligomers")
@@ -140,6 +241,7 @@ inline void bind_sequences(nb::module_& m) {
   m.def("oligo_pull_back_within", &oligo_pull_back_within, "w"_a, "oligomers"_a, "ids"_a, "near"_a, "slope"_a,
         "weights"_a.none(), "n_threads"_a, "max_seconds"_a, "signal"_a.none());
   m.def("oligo_source", &oligo_source, "terms"_a, "diagonal"_a);
+  bind_counts(m);
 }
 
 }  // namespace widemargin::bindings

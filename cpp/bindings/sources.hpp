@@ -70,8 +70,15 @@ HeldSamples csr_samples(Vector<T> values, Vector<I> indices, Vector<I> begins, s
 struct Source {
   std::unique_ptr<RowSource> rows;
   KernelRows* kernel = nullptr;  // rows, where it is a kernel of samples
+  bool stays = false;            // its samples are changed in place, so that it is used again and again
   HeldSamples samples;
   std::vector<nb::object> owners;
+
+  template <class Function>
+  void each_owned(Function&& function) {
+    for (nb::object& owner : samples.owners) function(owner);
+    for (nb::object& owner : owners) function(owner);
+  }
 };
 
 // The value that a parameter's text stands for.
@@ -95,6 +102,20 @@ inline KernelKind kernel_kind(const std::string& name) {
                             {"squared-distance", KernelKind::squared_distance}});
 }
 
+// Memory for samples that come and go, in the form that suits those which are there now.
+inline std::unique_ptr<Source> lasting_source(const HeldSamples& samples, const HeldSamples& now,
+                                              const std::string& kernel, double gamma, double coef0, int degree) {
+  if (samples.samples->dimension() != now.samples->dimension())
+    throw std::invalid_argument("samples now and in memory differ in their dimension");
+  auto source = std::make_unique<Source>();
+  source->samples = samples;
+  const KernelFunction function{kernel_kind(kernel), gamma, coef0, degree};
+  auto rows = std::make_unique<KernelRows>(*samples.samples, function, choose_geometry(*now.samples, function));
+  source->kernel = rows.get(), source->stays = true;
+  source->rows = std::move(rows);
+  return source;
+}
+
 inline std::unique_ptr<Source> kernel_source(const HeldSamples& samples, const std::string& kernel, double gamma,
                                              double coef0, int degree) {
   auto source = std::make_unique<Source>();
@@ -106,10 +127,10 @@ inline std::unique_ptr<Source> kernel_source(const HeldSamples& samples, const s
 }
 
 template <class T>
-std::unique_ptr<Source> gram_source(Matrix<T> gram) {
+std::unique_ptr<Source> gram_source(Matrix<T> gram, bool counted) {
   if (gram.shape(0) != gram.shape(1)) throw std::invalid_argument("a kernel matrix must be square");
   auto source = std::make_unique<Source>();
-  source->rows = std::make_unique<GramRows<T>>(gram.data(), gram.shape(0));
+  source->rows = std::make_unique<GramRows<T>>(gram.data(), gram.shape(0), counted);
   source->owners.push_back(nb::cast(gram));
   return source;
 }

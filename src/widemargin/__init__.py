@@ -31,6 +31,7 @@ if _TYPE_CHECKING:
     )
     from widemargin.persistence import ModelFileError, load_model, save_model
     from widemargin.runtime import release_memory
+    from widemargin.study import JournalError
 
     __version__: str
 
@@ -40,6 +41,7 @@ __all__ = [
     "SVR",
     "CompactSVC",
     "GridSearchCV",
+    "JournalError",
     "LeaveOneOutScore",
     "ModelFileError",
     "ModelSearch",
@@ -75,6 +77,7 @@ _HOMES = {
     ),
     "persistence": ("ModelFileError", "load_model", "save_model"),
     "runtime": ("release_memory",),
+    "study": ("JournalError",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 Double = NDArray[np.float64]
 Single = NDArray[np.float32]
+Int16 = NDArray[np.int16]
 Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]
 UInt8 = NDArray[np.uint8]
@@ -21,6 +22,7 @@ class RowSource:
     of_samples: Final[bool]
     fits_float32: Final[bool]
     def diagonal(self) -> Double: ...
+    def suits(self, others: Samples) -> bool: ...
 
 class Outcome:
     reason: Final[str]
@@ -58,7 +60,10 @@ class Solved:
 def dense_samples(X: Array) -> Samples: ...
 def csr_samples(values: Array, indices: Array, begins: Array, columns: int) -> Samples: ...
 def kernel_source(samples: Samples, kernel: str, gamma: float, coef0: float, degree: int) -> RowSource: ...
-def gram_source(gram: Array) -> RowSource: ...
+def lasting_source(
+    samples: Samples, now: Samples, kernel: str, gamma: float, coef0: float, degree: int
+) -> RowSource: ...
+def gram_source(gram: Array, counted: bool = False) -> RowSource: ...
 def matrix_backed_source(source: RowSource, matrix: Single) -> RowSource: ...
 def class_shared_source(source: RowSource, labels: Int32, bytes: int) -> RowSource: ...
 def derived_source(
@@ -135,6 +140,49 @@ def oligo_pull_back_within(
     max_seconds: float,
     signal: StopSignal | None,
 ) -> tuple[float, list[float]]: ...
+
+class Counts:
+    n_codes: Final[int]
+    n_stored: Final[int]
+    largest: Final[int]
+    def numbered_as(self, others: Counts) -> Counts: ...
+    def write(self, ids: Int32, out: Array) -> None: ...
+
+class Mismatches:
+    def __init__(self, n_letters: int, k: int, mismatches: int, partners: Int64 | None) -> None: ...
+
+def counts_of(
+    letters: Int16,
+    begins: Int64,
+    n_letters: int,
+    k: int,
+    gaps: int,
+    mismatches: int,
+    partners: Int64 | None,
+    n_threads: int,
+    max_seconds: float,
+    signal: StopSignal | None,
+) -> Counts: ...
+def count_products(
+    left: Counts,
+    left_ids: Int32,
+    right: Counts,
+    right_ids: Int32,
+    mismatches: Mismatches | None,
+    symmetric: bool,
+    out: Double,
+    n_threads: int,
+    max_seconds: float,
+    signal: StopSignal | None,
+) -> None: ...
+def count_squares(
+    counts: Counts,
+    mismatches: Mismatches | None,
+    n_threads: int,
+    max_seconds: float,
+    signal: StopSignal | None,
+) -> list[float]: ...
+def count_source(counts: Counts, mismatches: Mismatches | None, factors: Double, diagonal: Double) -> RowSource: ...
 def oligo_source(terms: list[tuple[Oligomers, Double, Double | None, Double]], diagonal: Double) -> RowSource: ...
 def solve_all(
     source: RowSource,
@@ -188,6 +236,7 @@ class StopSignal:
 class SolvedLink(Solved):
     repeated: Final[bool]
     rounding: Final[float]
+    blur: Final[float]
 
 class ExactMachine:
     def __init__(
@@ -298,6 +347,7 @@ class SolvedLanes:
     duality_gaps: Final[Double]
     objectives: Final[Double]
     roundings: Final[Double]
+    blurs: Final[Double]
     reason: Final[str]
     repeated: Final[bool]
     iterations: Final[int]
@@ -508,6 +558,7 @@ class OnlineMachine:
     def learn_nearest(
         self, source: RowSource, ids: Int32, samples: Int32, labels: Int32, bounds: Double, rules: OnlineRules
     ) -> int: ...
+    def decide(self, source: RowSource, ids: Int32, samples: Int32, rules: OnlineRules) -> Double: ...
     def reprocess(self, source: RowSource, ids: Int32, most: int, rules: OnlineRules) -> int: ...
     def forget(self, source: RowSource, ids: Int32, positions: Int32, rules: OnlineRules) -> None: ...
     def keep(
@@ -556,6 +607,7 @@ class Symmetry:
 def looks_symmetric(matrix: Array, tolerance: float, n_threads: int) -> bool: ...
 def symmetry(matrix: Array, n_threads: int) -> Symmetry: ...
 def project(alpha: Double, lower: Double, upper: Double, total: float) -> Double: ...
+def keep_memory(bytes: int) -> None: ...
 def release_memory() -> None: ...
 def refuse_memory(after: int) -> None: ...
 def take_blas(blas: dict[str, Any], lapack: dict[str, Any]) -> None: ...

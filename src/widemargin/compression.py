@@ -20,8 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 from widemargin.estimators.base import KernelModel
 from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.novelty import NoveltyModel, sides
-from widemargin.estimators.one_class import OneClassSVM
 from widemargin.estimators.online import OnlineSVC
+from widemargin.estimators.pipelines import seen, with_model
 from widemargin.estimators.prediction import Matrix, as_dense
 from widemargin.estimators.svdd import SVDD
 from widemargin.estimators.validation import require_flag, require_jobs, require_number
@@ -174,9 +174,9 @@ def compress(
         raise ValueError("compress needs max_change, n_vectors or both: how close the model is to stay, or how small.")
     if move_vectors and n_vectors is None:
         raise ValueError("move_vectors=True needs n_vectors: how many vectors there are to be is not searched for.")
-    steps, last = _last_step(model)
-    if steps is not None and X is not None:
-        X = steps.transform(X)
+    last = _last_step(model)
+    if isinstance(model, Pipeline) and X is not None:
+        X = seen(model, X)
     stop = Stop() if max_time is None else Stop(deadline=began + float(max_time))
     threads = thread_count(last.n_jobs if n_jobs is None else n_jobs)
     task = _Compression(last, X, max_change, n_vectors, move_vectors, stop, threads, began)
@@ -185,15 +185,13 @@ def compress(
     task.warn(small.compression_report_)
     if not isinstance(model, Pipeline):
         return small
-    name = model.steps[-1][0]
-    return Pipeline([*model.steps[:-1], (name, small)], memory=model.memory, verbose=model.verbose)
+    return with_model(model, small)
 
 
-def _last_step(model: Any) -> tuple[Any, KernelModel]:
-    """Return the steps before a model, if any, and the model; refuse what is none."""
-    steps = None
+def _last_step(model: Any) -> KernelModel:
+    """Return the model at the end of a pipeline, or the model itself; refuse what is none."""
     if isinstance(model, Pipeline):
-        model, steps = model[-1], model[:-1] if len(model) > 1 else None
+        model = model.steps[-1][1]
     if not isinstance(model, KernelModel):
         better = "; pass its best_estimator_" if hasattr(model, "best_estimator_") else ""
         raise TypeError(
@@ -201,7 +199,7 @@ def _last_step(model: Any) -> tuple[Any, KernelModel]:
             f"with one; got {type(model).__name__}{better}."
         )
     check_is_fitted(model)
-    return steps, model
+    return model
 
 
 def spread_rows(values: Matrix, n: int) -> Indices:
@@ -338,8 +336,6 @@ class _Compression:
         small._predict_in_double = kernel.of_samples
         if isinstance(small, KernelClassifier):
             small._shares_vectors = True
-        if isinstance(small, OneClassSVM):
-            small.offset_ = -float(small.intercept_[0])
         if isinstance(small, SVDD):
             self._keep_ball(small)
         return small

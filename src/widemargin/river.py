@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import reduce
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from widemargin.estimators import OnlineSVC
-from widemargin.estimators.validation import KERNELS_OF_SAMPLES, require_choice, require_number
+from widemargin.estimators.validation import KERNELS_OF_SAMPLES, require_choice, require_magnitude, require_number
 from widemargin.kernels.rows import take
-from widemargin.machines.online.stream import WAITING
+from widemargin.machines.online.kept_samples import joined
+from widemargin.machines.online.stream import WAITING, OnlineRules
 
 try:
     from river.base import Classifier
@@ -27,6 +31,18 @@ except ModuleNotFoundError as missing:
     ) from missing
 
 Row = NDArray[np.float64]
+
+#: Columns up to which samples are dense.
+DENSE = 64
+
+#: Factors of decision values, which probabilities are made of.
+FACTORS = 2.0 ** np.arange(-4.0, 6.5, 0.5)
+
+#: What their losses begin with: of factors that are equally good, the one next to 2 is the best.
+INITIAL_LOSSES = 0.01 * np.square(np.log2(FACTORS) - 1.0)
+
+#: What is left of a loss with each sample that comes.
+MEMORY = 0.999
 
 
 class RiverSVC(Classifier):
@@ -41,8 +57,12 @@ class RiverSVC(Classifier):
 
     Classes are those that have been seen. While there is one, it is predicted, and the first 16 samples wait for
     another. With each further class the model begins anew: it learns from the samples that it has kept, in the order
-    in which they came, and nothing else is left of what it was. There are no probabilities: decision values are not
-    calibrated.
+    in which they came, and nothing else is left of what it was.
+
+    Probabilities are decision values times a factor, through the logistic function, or softmax for more than two
+    classes. The factor is that of several with the least logarithmic loss so far, of what would have been said of each
+    sample before it was learnt from; the last thousand count most. So the most probable class is the one that is
+    predicted.
 
     Parameters
     ----------
@@ -90,6 +110,8 @@ class RiverSVC(Classifier):
         self._classes: dict[Any, int] = {}
         self._waiting: list[tuple[Row, float]] = []
         self._model: OnlineSVC | None = None
+        self._losses = INITIAL_LOSSES
+        self._last: tuple[dict[Any, float], Any] | None = None
         self._begin()._check_parameters()
 
     @classmethod
@@ -124,21 +146,32 @@ class RiverSVC(Classifier):
             raise ValueError(f"y is {y!r}, which is no class; leave the sample out.")
         if w == 0:
             return
-        columns, more = self._columns, values.keys() - self._columns.keys()
+        if values:
+            require_magnitude(np.array([list(values.values())]))
+        columns, more = self._columns, [name for name in values if name not in self._columns]
         if more:
             names = [*columns, *sorted(more, key=lambda name: (type(name).__name__, str(name)))]
             columns = {name: number for number, name in enumerate(names)}
         self._widen(len(columns))
         row, number = self._row(values, columns), self._classes.get(y, len(self._classes))
         # Where the sample is refused, nothing has been learnt.
-        model = self._model if y in self._classes else self._with_a_class_more()
-        if model is not None:
-            model.partial_fit(row[np.newaxis], np.array([number]), sample_weight=[w])
+        is_new = y not in self._classes
+        model = self._with_a_class_more() if is_new else self._model
+        if model is not None and is_new:
+            model.partial_fit(row, np.array([number]), sample_weight=[w])
             self._model, self._waiting = model, []
+        elif model is not None:
+            # Who learns from a sample several times, as in bagging, knows it already.
+            again = (values, y) == self._last
+            if not again:
+                losses = losses_of(self._decide(row), number)
+            model._learn_checked(row, np.array([number], dtype=np.int32), np.array([float(w)]), again=again)
+            if not again:
+                self._losses = MEMORY * self._losses + losses
         elif len(self._waiting) < WAITING:
-            self._begin().partial_fit(row[np.newaxis], np.array([0]), classes=[0, 1], sample_weight=[w])
+            self._begin().partial_fit(row, np.array([0]), classes=[0, 1], sample_weight=[w])
             self._waiting.append((row, float(w)))
-        self._classes[y], self._columns = number, columns
+        self._classes[y], self._columns, self._last = number, columns, (values, y)
         if self._gamma == "auto":
             self._gamma = 1.0 / max(1, len(columns))
 
@@ -160,14 +193,45 @@ class RiverSVC(Classifier):
         values = {name: _number(name, value) for name, value in x.items()}
         if self._model is None:
             return names[0]
-        return names[int(self._model.predict(self._row(values, self._columns)[np.newaxis])[0])]
+        return names[int(np.argmax(self._decide(self._row(values, self._columns))))]
 
-    def _row(self, values: Mapping[Any, float], columns: Mapping[Any, int]) -> Row:
-        row = np.zeros(self._width)
-        for name, value in values.items():
-            column = columns.get(name)
-            if column is not None:
-                row[column] = value
+    def predict_proba_one(self, x: Mapping[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        """Return the probability of each class that has been seen.
+
+        Parameters
+        ----------
+        x : dict
+            Features.
+
+        Returns
+        -------
+        dict
+            By class, as these were given to :meth:`learn_one`; empty before any has been seen.
+        """
+        names = list(self._classes)
+        values = {name: _number(name, value) for name, value in x.items()}
+        if self._model is None:
+            return dict.fromkeys(names, 1.0)
+        found = softmax(FACTORS[self._losses.argmin()] * self._decide(self._row(values, self._columns)))
+        return dict(zip(names, found.tolist(), strict=True))
+
+    def _decide(self, row: Any) -> Row:
+        """Return a decision value for each class, of which the largest wins."""
+        assert self._model is not None
+        return _by_class(self._model._stream.decide(row, OnlineRules()))
+
+    def _row(self, values: Mapping[Any, float], columns: Mapping[Any, int]) -> Any:
+        """Return a sample as a matrix of one row, sparse where there are many columns."""
+        entries = sorted((columns[name], value) for name, value in values.items() if value and name in columns)
+        at, numbers = [column for column, _ in entries], [value for _, value in entries]
+        if self._width > DENSE:
+            row = sp.csr_array((1, self._width))
+            row.indices, row.data = np.array(at, dtype=np.int32), np.array(numbers, dtype=np.float64)
+            row.indptr = np.array([0, len(at)], dtype=np.int32)
+            row.has_canonical_format = True
+            return row
+        row = np.zeros((1, self._width))
+        row[0, at] = numbers
         return row
 
     def _begin(self) -> OnlineSVC:
@@ -185,9 +249,9 @@ class RiverSVC(Classifier):
             return
         more = 2 * features - self._width if self._width else max(1, features)
         self._width += more
-        self._waiting = [(np.append(row, np.zeros(more)), w) for row, w in self._waiting]
+        self._waiting = [(_widened(row, more, self._width > DENSE), w) for row, w in self._waiting]
         if self._model is not None:
-            self._model._append_features(more)
+            self._model._append_features(more, lambda rows: _widened(rows, more, self._width > DENSE))
 
     def _with_a_class_more(self) -> OnlineSVC | None:
         """Return a model of one class more that has learnt from the samples that are kept; None below two classes."""
@@ -195,13 +259,42 @@ class RiverSVC(Classifier):
         if number < 2:
             return None
         if self._model is None:
-            X: Any = np.array([row for row, _ in self._waiting])
-            labels, weights = np.zeros(len(X), dtype=np.int32), np.array([w for _, w in self._waiting])
+            X: Any = reduce(joined, [row for row, _ in self._waiting])
+            labels, weights = np.zeros(len(self._waiting), dtype=np.int32), np.array([w for _, w in self._waiting])
         else:
             stream = self._model._settled()
             kept = stream.kept
             X, labels, weights = take(stream.samples, kept), stream.labels[kept], stream.weights[kept]
         return self._begin().partial_fit(X, labels, classes=list(range(number)), sample_weight=weights)
+
+
+def _widened(rows: Any, more: int, sparse: bool) -> Any:
+    """Return rows with further columns of 0."""
+    zeros = sp.csr_array((rows.shape[0], more))
+    if sparse:
+        return sp.csr_array(sp.hstack([sp.csr_array(rows), zeros], format="csr"))
+    return np.hstack([rows, zeros.toarray()])
+
+
+def _by_class(values: Row) -> Row:
+    """Return a decision value for each class from those of the functions of one sample, of which two classes have one.
+
+    Values that float32 cannot hold are the largest that there are.
+    """
+    found = np.nan_to_num(values[:, 0])
+    return found if len(found) > 1 else np.array([0.5, -0.5]) * found
+
+
+def losses_of(values: Row, number: int) -> Row:
+    """Return the logarithmic loss of softmax for each of the factors, where a class is the right one.
+
+    Examples
+    --------
+    >>> bool((np.diff(losses_of(np.array([1.0, -1.0]), 0)) < 0).all())
+    True
+    """
+    beyond = np.outer(FACTORS, values - values[number])
+    return np.asarray(np.logaddexp.reduce(beyond, axis=1))
 
 
 def _number(name: Any, value: Any) -> float:

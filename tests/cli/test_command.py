@@ -21,6 +21,11 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ([], "the following arguments are required: subcommand"),
         (["fit"], "invalid choice: 'fit'"),
+        (["--verison"], "widemargin: unknown option --verison; did you mean --version? (see widemargin --help)\n"),
+        (["-x"], "widemargin: unknown option -x (see"),
+        (["select", "--verison"], "widemargin select: unknown option --verison (see widemargin select --help)\n"),
+        (["predict", "--oputput=x"], "widemargin predict: unknown option --oputput; did you mean --output? (see"),
+        (["select"], "widemargin select: the following arguments are required: TABLE (see"),
         (["demo", "--seed", "-1"], "argument --seed: must be a whole number from 0 to 4294967295, got '-1'"),
         (["demo", "--seed", "x"], "argument --seed: must be a whole number from 0 to 4294967295, got 'x'"),
         (["demo", "--n-jobs", "0"], "argument --n-jobs: must be a whole number other than 0, got '0'"),

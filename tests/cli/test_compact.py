@@ -67,7 +67,10 @@ def test_two_classes(cancer: Path, tmp_path: Path, capsys: pytest.CaptureFixture
         f"CompactSVC, Gaussian kernel, standardised features: {vectors} support vectors, {features} of 30 features"
     )
     assert found["features"] == ", ".join(data.feature_names[own.selected_features_])
-    assert found["score"] == f"balanced recognition rate {own.recognition_rate_:.4f} on 190 samples set aside"
+    assert found["score"] == (
+        f"balanced recognition rate {own.recognition_rate_:.4f} on 190 samples set aside; a single class alone has "
+        "0.5000"
+    )
     assert found["quality"] == f"{own.quality_:.4f} on 126 samples that chose the model"
     assert found["cost"] == f"{own.cost_} multiplications for a prediction"
     assert found["front"].startswith(f"{len(own.front_)} models that no other beats on the samples that chose: ")

@@ -33,7 +33,7 @@ def test_tables_hold_what_the_generator_draws(name: str, tmp_path: Path, capsys:
 def test_a_folder_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "absent" / "table.csv"
     assert main(["generate", "twonorm", str(path)]) == 1
-    assert capsys.readouterr().err == f"widemargin: {path}: No such file or directory\n"
+    assert capsys.readouterr().err == f"widemargin: TABLE must name a file in a folder that exists, got {path}\n"
 
 
 def test_the_commands_that_the_readme_begins_with(tmp_path: Path) -> None:

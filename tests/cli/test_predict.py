@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from widemargin import SVC, SVR, OneClassSVM
 from widemargin.cli import main
 from widemargin.datasets.tables import read_table
-from widemargin.persistence.model_file import save_model
+from widemargin.persistence.model_file import load_model, save_model
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -97,7 +97,7 @@ def test_output_file(folder: Path, run_here: Run) -> None:
     assert to_screen.startswith("prediction\nsetosa\n")
     path = folder / "predictions.csv"
     path.write_text("older")
-    status, output, remarks = run(folder, "iris.wm", "new.csv", "--output", "predictions.csv")
+    status, output, remarks = run(folder, "iris.wm", "new.csv", "--output", "predictions.csv", "--force")
     assert (status, output) == (0, "")
     assert remarks.endswith("Predictions of 15 samples written to predictions.csv.\n")
     assert path.read_text() == to_screen
@@ -165,7 +165,11 @@ def test_columns_that_the_model_does_not_know(run_here: Run) -> None:
             "new.csv cannot be used as a model: it is damaged, or no model file (File is not a",
         ),
         (("iris.wm", "iris.wm"), 1, "iris.wm is a zip archive (a spreadsheet or a model, perhaps); a table in CSV"),
-        (("iris.wm", "new.csv", "--output", "no/x.csv"), 1, "no/x.csv: No such file or directory"),
+        (
+            ("iris.wm", "new.csv", "--output", "no/x.csv"),
+            1,
+            "--output must name a file in a folder that exists, got no/x.csv",
+        ),
         (
             ("width.wm", "short.csv", "--scores"),
             2,
@@ -245,3 +249,27 @@ def test_trained_on_encoded_text(tmp_path: Path) -> None:
         "",
         "widemargin: odd.csv, line 3, column 'colour': found 'green', expected one of 'blue', 'red'.\n",
     )
+
+
+def test_a_chosen_model_in_python(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    age, income = rng.integers(20, 60, 120), rng.normal(5000, 900, 120)
+    frame = pd.DataFrame({"age": age, "income": income, "colour": rng.choice(["red", "blue"], 120)})
+    labels = np.where((age > 40) ^ (frame["colour"] == "red"), "yes", "no")
+    plain, encoded = tmp_path / "plain.wm", tmp_path / "encoded.wm"
+    table = str(tmp_path / "train.csv")
+    frame.assign(kind=labels).to_csv(table, index=False)
+    arguments = ["select", table, "--cv", "2", "--quiet", "--model"]
+    assert main([*arguments, str(plain), "--ignore", "colour"]) == 0
+    assert main([*arguments, str(encoded), "--encode"]) == 0
+    capsys.readouterr()
+    for path, columns in ((plain, ["age", "income"]), (encoded, ["age", "income", "colour"])):
+        assert main(["predict", str(path), table]) == 0
+        predicted = column(capsys.readouterr().out)
+        model = load_model(path)  # warnings are errors here
+        assert model.feature_names_in_.tolist() == columns
+        assert model.predict(frame[columns]).tolist() == predicted
+    assert model.predict(frame[columns[::-1]]).tolist() == predicted
+    assert model.score(frame, labels) > 0.9
+    with pytest.raises(ValueError, match="Feature names must be in the same order"):
+        load_model(plain).predict(frame[["income", "age"]])

@@ -35,7 +35,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "sites.fasta").write_text(fasta(every, "s{i} found by chance gene={gene} label={y}"))
     (folder / "starts.fasta").write_text(fasta(every[1::2], "s{i}"))
     (folder / "others.fa").write_text(fasta(every[::2], "s{i}"))
-    (folder / "half.fasta").write_text(fasta(every, "s{i} label={y}")[:-6])
+    half = fasta(every, "s{i} label={y}")
+    (folder / "half.fasta").write_text(half[: half.index("\n", half.rindex(">")) + 1])
     (folder / "numbers.csv").write_text("window,label\n" + "\n".join(f"{i}.5,{i % 2}" for i in range(20)) + "\n")
     (folder / "targets.csv").write_text("\n".join(["window,amount", *(f"{x},{x.count('A') / 7}" for x in X)]) + "\n")
     vectors = "".join(f"{i % 7},{i % 2 + 0.1},p{i // 4},{i % 2}\n" for i in range(48))
@@ -102,6 +103,23 @@ def test_labels_and_groups_in_headers(run: Run) -> None:
     )
 
 
+def test_sequences_that_hold_nothing_are_left_out_and_named(run: Run, folder: Path) -> None:
+    run("select", "starts.fasta", "others.fa", "--model", "some.wm", "--quiet")
+    (folder / "gaps.fasta").write_text(f">a\n{'N' * 19}\n>b\n{X[1]}\n>c\nAC\n>d\n{X[0]}\n")
+    status, output, remarks = run("predict", "some.wm", "gaps.fasta", "--scores")
+    assert status == 0
+    assert "2 of 4 sequences have no prediction, too short or with too few letters of the alphabet 'ACGT'" in remarks
+    assert remarks.endswith(": 'a', 'c'.\n")
+    values = open_model(folder / "some.wm").model.decision_function([X[1], X[0]]).tolist()
+    assert output.splitlines() == [
+        *("name,prediction,score_starts", "a,,", f"b,starts,{values[0]!r}", "c,,", f"d,others,{values[1]!r}"),
+    ]
+    (folder / "nothing.fasta").write_text(f">a\n{'N' * 19}\n")
+    status, _, remarks = run("predict", "some.wm", "nothing.fasta")
+    assert status != 0
+    assert "all sequences are too short, or hold too few letters of the alphabet 'ACGT'" in remarks
+
+
 def test_a_file_for_each_class(run: Run) -> None:
     status, output, remarks = run("select", "starts.fasta", "others.fa", "--model", "files.wm")
     assert (status, remarks) == (0, "")
@@ -131,8 +149,7 @@ def test_groups_of_vectors(run: Run) -> None:
     [
         (
             ["half.fasta", "--target", "label"],
-            "half.fasta, line 180: the file ends within a line, and record 's59' has 14 letters where all others have "
-            "19: it was cut off (end the line if not).",
+            "half.fasta, line 178: record 's59' has no letters, expected at least one.",
         ),
         (
             ["numbers.csv", "--sequence", "window"],
@@ -170,10 +187,10 @@ def test_bad_ones_get_one_sentence(run: Run, arguments: list[str], sentence: str
     assert remarks.splitlines()[-1].startswith("widemargin: ")
 
 
-def test_new_samples_that_the_kernel_refuses(run: Run) -> None:
+def test_rows_that_the_kernel_refuses(run: Run) -> None:
     assert run("select", "sites.csv", "--sequence", "window", "--model", "short.wm", "--cv", "3")[0] == 0
     status, output, remarks = run("predict", "short.wm", "short.csv")
-    assert (status, output) == (1, "")
-    assert remarks.startswith(
-        "widemargin: the model cannot predict these samples: sequence 1 of X, 'NN', has k(x, x) = 0"
-    )
+    assert status == 0
+    assert output.splitlines()[2] == '""'
+    assert "1 of 2 sequences have no prediction" in remarks
+    assert remarks.endswith(": row 2.\n")

@@ -62,6 +62,22 @@ def test_header_can_be_told(write: Write) -> None:
         read_table(path, header="yes")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("content", "names", "first"),
+    [
+        ("a|b|y\n1|2|left\n3|4|right\n", ["a", "b"], [1.0, 2.0]),
+        ("1|2|3\n4|5|6\n", ["column 1", "column 2"], [1.0, 2.0]),
+        ("a|b|y\n1|2|up, left\n3|4|down\n", ["a", "b"], [1.0, 2.0]),
+        ("a,b,y\n1,2,gi|12|x\n3,4,gi|13|y\n", ["a", "b"], [1.0, 2.0]),
+        ("0.5,gi|12|x\n0.6,gi|13|y\n", ["column 1"], [0.5]),
+    ],
+)
+def test_pipes(write: Write, content: str, names: list[str], first: list[float]) -> None:
+    table = read_table(write(content))
+    assert table.names == names
+    assert table.X[0].tolist() == first
+
+
 def test_any_delimiter(write: Write) -> None:
     path = write("a|b c|y\n1|2|0\n3|4|1\n", "table.svm")
     table = read_table(path, delimiter="|")
@@ -85,15 +101,15 @@ def test_blank_lines_spaces_and_quotes(write: Write) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "table.csv is empty; expected rows of numbers, separated by commas, semicolons or tabs."),
+        (b"", "table.csv is empty; expected rows of numbers, separated by commas, semicolons, tabs or |."),
         (
             b"\xef\xbb\xbf\r\n\r\n",
-            "table.csv is empty; expected rows of numbers, separated by commas, semicolons or tabs.",
+            "table.csv is empty; expected rows of numbers, separated by commas, semicolons, tabs or |.",
         ),
         (b"a,b,y\n", "table.csv holds a header but no rows."),
         (
             b"a b y\n1 2 3\n",
-            "has no column left for a feature; fields must be separated by commas, semicolons or tabs, unless a "
+            "has no column left for a feature; fields must be separated by commas, semicolons, tabs or |, unless a "
             "delimiter is given.",
         ),
         (b"a,b,y\n1,2,3\n4,5\n", "table.csv, line 3: 2 fields found, expected 3."),

@@ -5,7 +5,7 @@ import gzip
 import pytest
 from table_files import Write
 
-from widemargin.datasets import TableError, read_fasta
+from widemargin.datasets import TableError, read_fasta, read_table
 
 
 def test_records_over_lines_in_any_case(write: Write) -> None:
@@ -26,8 +26,7 @@ def test_records_over_lines_in_any_case(write: Write) -> None:
         (">a\nAC1T\n", "line 2: '1' found in record 'a', expected letters only"),
         (b">a\nAC\0T\n", "line 2: a zero byte found"),
         (b">a\nAC\xffT\n", "line 2: bytes found that are no UTF-8"),
-        (">a\nACGT\n>b\nACGT\n>c\nAC", "ends within a line, and record 'c' has 2 letters where all others have 4"),
-        (">a\nACG\nT\n>b\nACG\nT\n>c\nAC", "ends within a line, and record 'c' has 2 letters where all others have 4"),
+        (b">a\n>b\xff\nAC\n", "line 1: record 'a' has no letters"),
     ],
 )
 def test_bad_files(content: str | bytes, message: str, write: Write) -> None:
@@ -61,6 +60,8 @@ def test_a_compressed_file_cut_in_half(write: Write) -> None:
         ">a\nACGT\n>b\nACGT\n>c\nACGT",  # as long as the others
         ">c\nACGT",  # nothing to compare with
         ">b\nACGT\n>c\nACG",
+        ">a\nACGT\n>b\nACGT\n>c\nAC",  # a last line without an end
+        ">a\nACG\nT\n>b\nACG\nT\n>c\nAC",
         ">a\nACGT\n>b\nACGTT\n>c\nACG",
     ],
 )
@@ -95,3 +96,25 @@ def test_damaged_in_the_middle(write: Write) -> None:
     packed[len(packed) // 2] ^= 0xFF
     with pytest.raises(TableError, match=r"x.fasta.gz cannot be decompressed"):
         read_fasta(write(bytes(packed), "x.fasta.gz"))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_end_as_on_any_system(end: str, write: Write) -> None:
+    lines = [";written by hand", ">a first one", "; of two", "ACG TAC", "", "gt\tA", ">b", "A.C-G*"]
+    for last in ("", end):
+        path = write((end.join(lines) + last).encode(), "x.fasta")
+        found = read_fasta(path)
+        assert found.names == ["a", "b"]
+        assert found.descriptions == ["first one", ""]
+        assert found.sequences == ["ACGTACGTA", "A.C-G*"]
+        assert found.sequences == read_table(write(path.read_bytes(), "x.txt"), labelled=False).X
+    with pytest.raises(TableError, match="line 3: '1' found in record 'b'"):
+        read_fasta(write(end.join([">b", "AC", "A1"]).encode(), "x.fasta"))
+
+
+def test_headers_and_comments_in_latin_1(write: Write) -> None:
+    content = ";aus G\u00f6ttingen\n>s1 M\u00fcller=ja\nACGT\n>s2\nGG\n"
+    for encoding in ("latin-1", "utf-8", "utf-8-sig"):
+        found = read_fasta(write(content.encode(encoding), "x.fasta"))
+        assert found.names == ["s1", "s2"]
+        assert found.descriptions[0] == "M\u00fcller=ja"

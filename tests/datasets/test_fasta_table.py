@@ -99,8 +99,12 @@ def test_one_sentence_about_bad_ones(write: Write, content: str, options: dict[s
 
 def test_a_file_cut_in_half(write: Write) -> None:
     whole = "".join(f">s{i} label={i % 2}\n{'ACGTAC' * 3}\n" for i in range(6))
-    half = whole[: len(whole) - 8]
-    assert "it was cut off" in refusal(write(half, "half.fasta"))
+    assert "record 's5' has no letters" in refusal(write(whole[: whole.rindex("\n", 0, -1) + 1], "half.fasta"))
+
+
+def test_a_last_sequence_may_be_short_and_without_an_end(write: Write) -> None:
+    table = read_table(write(">s1 label=1\nACGTAC\n>s2 label=0\nACGTTT\n>s3 label=1\nAC", "sites.fasta"))
+    assert table.X == ["ACGTAC", "ACGTTT", "AC"]
 
 
 def test_a_pipe_is_refused(tmp_path: Path) -> None:

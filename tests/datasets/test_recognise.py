@@ -74,6 +74,21 @@ def test_bad_libsvm_files(write: Write, content: str, options: dict[str, object]
     assert message in refusal(write(content, "a.svm"), **options)
 
 
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a"])
+@pytest.mark.parametrize("content", ['{"a": 1, "y": 2}\n', '[{"a": 1},\n', ' [\n  {\n "a": 1}]', '\ufeff{"a": 1}'])
+def test_json_is_recognised(write: Write, name: str, content: str) -> None:
+    assert f"{name} holds JSON; save the table as CSV, as pandas.read_json" in refusal(write(content, name))
+
+
+def test_parquet_is_recognised(write: Write) -> None:
+    assert "is a Parquet file; save the table as CSV, as pandas.read_parquet(" in refusal(write(b"PAR1\x15\x04", "a"))
+
+
+def test_braces_in_tables(write: Write) -> None:
+    assert read_table(write("{a},y\n1,2\n")).names == ["{a}"]
+    assert read_table(write('{"a",y\n1,2\n'), delimiter=",").names == ['{"a"']
+
+
 def test_zero_based_libsvm_and_no_labels(write: Write) -> None:
     path = write("1 0:2 2:3\n", "a.svm")
     assert read_table(path, zero_based=True).X.toarray().tolist() == [[2.0, 0.0, 3.0]]

@@ -18,7 +18,6 @@ from typing import Any
 
 import pytest
 import sklearn.svm
-from sklearn.exceptions import ConvergenceWarning
 
 with warnings.catch_warnings():
     # The modules carry marks of their own; whoever runs only one file has not registered them all.
@@ -51,16 +50,15 @@ class ScikitLearnTest:
     replaced: Replacements
 
     def run(self, monkeypatch: pytest.MonkeyPatch, *, may_warn: Collection[str] = ()) -> None:
-        """Run it; functions named in `may_warn` may leave a convergence warning uncaught, which is an error here."""
-        replaced, arguments = dict(self.replaced), dict(self.arguments)
-        if "probability=" in inspect.getsource(self.function):
-            replaced = {theirs: _without_probability(ours) for theirs, ours in replaced.items()}
+        """Run it; functions named in `may_warn` may leave a warning of a fit uncaught, which is an error here."""
+        arguments = dict(self.arguments)
         if "global_random_seed" in inspect.signature(self.function).parameters:
             arguments["global_random_seed"] = 42
-        monkeypatch.setattr(self.module, "svm", Stand(replaced))
+        monkeypatch.setattr(self.module, "svm", Stand(self.replaced))
         with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of scikit-learn, where it tests its own classes beside
             if self.function.__name__ in may_warn:
-                warnings.simplefilter("ignore", ConvergenceWarning)
+                warnings.simplefilter("ignore", UserWarning)
             self.function(**arguments)
 
 
@@ -94,15 +92,6 @@ def functions_run(collected: list[Any]) -> set[str]:
 
 def _functions(collected: list[Any]) -> set[str]:
     return {parameter.id.split("[")[0] for parameter in collected}
-
-
-def _without_probability(ours: Callable[..., Any]) -> Callable[..., Any]:
-    """Build our machine where a test asks for `probability`, which scikit-learn itself removes; all else must hold."""
-
-    def build(*, probability: bool = False, **parameters: Any) -> Any:
-        return ours(**parameters)
-
-    return build
 
 
 def _machine(value: Any) -> type:

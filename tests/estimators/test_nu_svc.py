@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from collections.abc import Callable
 from functools import cache
 from itertools import combinations
@@ -252,3 +253,15 @@ def test_budgets_and_printed_reports(capsys: pytest.CaptureFixture[str]) -> None
     assert model.n_iter_.tolist() == [5]
     assert "iteration budget" in capsys.readouterr().out
     assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("tol", [1e-323, 1e-300, 1e300, 1.7e308])
+@pytest.mark.parametrize("scale", [1e-70, 1.0, 1e12])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_any_tolerance_is_a_tolerance(kernel: str, scale: float, tol: float) -> None:
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = (X[:, 0] > 0).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = NuSVC(kernel=kernel, tol=tol, max_iter=1000).fit(scale * X, y)
+    assert np.isfinite(model.decision_function(scale * X)).all()

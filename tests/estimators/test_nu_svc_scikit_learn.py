@@ -13,26 +13,22 @@ from scikit_learn_tests import ScikitLearnTest, collect, functions_run, keys
 
 from widemargin import NuSVC
 
-NO_PROBABILITY = "there is no `probability` here; scikit-learn deprecates it in 1.9 and removes it in 1.11"
-NEGATIVE = "negative weights are refused here, not taken for zero; see test_svc_bad_input"
+NO_DEPRECATION = "`probability` is here to stay, and so are probA_ and probB_: nobody is warned of them"
 
 #: What is not run, and why. A key is a test function, or a function and the identifier of one parametrisation.
 SKIPPED: dict[str, str] = {
-    "test_svm.test_probability": NO_PROBABILITY,
-    "test_svm.test_probability_raises_futurewarning": NO_PROBABILITY,
-    "test_svm.test_svc_nusvc_probA_probB_deprecated": NO_PROBABILITY,
-    "test_svm.test_negative_sample_weights_mask_all_samples[weights-are-negative-NuSVC]": NEGATIVE,
-    "test_svm.test_negative_sample_weights_mask_all_samples[weights-are-zero-NuSVC]": (
-        "refused in another sentence; see test_svc_bad_input"
-    ),
-    "test_svm.test_negative_weight_equal_coeffs[partial-mask-label-1-NuSVC]": NEGATIVE,
-    "test_svm.test_negative_weights_svc_leave_just_one_label": NEGATIVE,
-    "test_svm.test_negative_weights_svc_leave_two_labels[partial-mask-label-1-NuSVC]": NEGATIVE,
+    "test_svm.test_probability_raises_futurewarning": NO_DEPRECATION,
+    "test_svm.test_svc_nusvc_probA_probB_deprecated": NO_DEPRECATION,
+    "test_svm.test_negative_weights_svc_leave_just_one_label": "refused in another sentence; see test_validation",
     "test_svm.test_svc_invalid_break_ties_param": "ties are broken by confidence in either shape here, and by default",
 }
 
-#: Tests whose classes have no margin at their nu, of which scikit-learn says nothing; here warnings are errors.
-MAY_WARN = {"test_n_iter_libsvm"}
+#: Tests with negative weights, or no margin at their nu, of which scikit-learn says nothing; here warnings are errors.
+MAY_WARN = {
+    "test_n_iter_libsvm",
+    "test_negative_weight_equal_coeffs",
+    "test_negative_weights_svc_leave_two_labels",
+}
 
 COLLECTED = collect({sklearn.svm.NuSVC: NuSVC}, SKIPPED)
 

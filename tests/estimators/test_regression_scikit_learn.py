@@ -18,19 +18,13 @@ SKIPPED: dict[str, str] = {
     "test_svm.test_svr_errors": (
         "expects a kernel callable that returns nonsense to fail at prediction; here fit refuses it: test_svr_bad_input"
     ),
-    "test_svm.test_negative_sample_weights_mask_all_samples": (
-        "negative weights are refused here, not taken for zero, and zeros in another sentence: test_svr_bad_input"
-    ),
-    "test_svm.test_negative_weight_equal_coeffs[partial-mask-label-1-NuSVR]": (
-        "negative weights are refused here, not taken for zero: test_svr_bad_input"
-    ),
     "test_svm.test_custom_kernel_not_array_input": (
         "its kernel mirrors half of the matrix, which is right only for two equal lists; strings: test_svr_properties"
     ),
 }
 
-#: Tests that leave a convergence warning of scikit-learn's LinearSVR uncaught; here warnings are errors.
-MAY_WARN = {"test_linearsvr"}
+#: Tests that leave a warning uncaught, of LinearSVR or of negative weights; here warnings are errors.
+MAY_WARN = {"test_linearsvr", "test_negative_weight_equal_coeffs"}
 
 COLLECTED = collect({sklearn.svm.SVR: SVR, sklearn.svm.NuSVR: NuSVR}, SKIPPED)
 

@@ -10,8 +10,9 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.metrics import pairwise_distances
 
-from widemargin import SVC
+from widemargin import SVC, SVR, OneClassSVM
 from widemargin.testing import many_class_points
 
 COLUMNS = ["length", "width", "height", "depth"]
@@ -301,6 +302,49 @@ def test_large_predictions_of_a_callable_come_in_blocks(monkeypatch: pytest.Monk
     assert sum(sizes) == len(X)
 
 
+@pytest.mark.parametrize("n", [40, 1500])
+@pytest.mark.parametrize("model", [SVC, SVR, OneClassSVM])
+def test_values_of_callable_kernels_are_computed_in_a_few_blocks(model: Any, n: int) -> None:
+    X = np.random.default_rng(0).normal(size=(n, 3))
+    y = (X[:, 0] > 0).astype(int)
+    blocks: list[int] = []
+
+    def kernel(A: Any, B: Any) -> Any:
+        blocks.append(len(A) * len(B))
+        return np.exp(-pairwise_distances(A, B, metric="manhattan"))
+
+    found = model(kernel=kernel).fit(X, y)
+    assert len(blocks) == 1 if n == 40 else len(blocks) <= 5
+    assert sum(blocks) <= n * n + 64**2
+    assert sum(entry.kernel_evaluations for entry in found.fit_report_) > 0
+    expected = model(kernel="precomputed").fit(kernel(X, X), y)
+    np.testing.assert_array_equal(found.support_, expected.support_)
+    np.testing.assert_array_equal(found.dual_coef_, expected.dual_coef_)
+
+
+def test_blocks_of_callable_kernels_keep_to_the_cache() -> None:
+    X = np.random.default_rng(0).normal(size=(600, 3))
+    largest = 0
+
+    def kernel(A: Any, B: Any) -> Any:
+        nonlocal largest
+        largest = max(largest, len(A) * len(B))
+        return A @ B.T
+
+    few = SVC(kernel=kernel, cache_size=1.0).fit(X, X[:, 0] > 0)  # all values and the copies of a solver take 5.5 MB
+    assert 8 * largest < 2**20
+    many = SVC(kernel=kernel, cache_size=8.0).fit(X, X[:, 0] > 0)
+    assert largest == 600**2
+    np.testing.assert_allclose(few.decision_function(X), many.decision_function(X), atol=2e-3)
+
+
+@pytest.mark.parametrize("n", [40, 1500])
+def test_callable_kernels_that_depend_on_the_order_are_refused(n: int) -> None:
+    X = np.random.default_rng(0).normal(size=(n, 3))
+    with pytest.raises(ValueError, match="The kernel callable must be symmetric; for rows"):
+        SVC(kernel=lambda A, B: A @ B[:, ::-1].T + A[:, :1]).fit(X, X[:, 0] > 0)
+
+
 def test_callable_kernels_may_return_sparse_blocks() -> None:
     X, y = _numbers()
     thin = sparse.csr_array(X)
@@ -309,11 +353,14 @@ def test_callable_kernels_may_return_sparse_blocks() -> None:
     assert np.mean(model.predict(thin) == expected.predict(thin)) >= 0.99
 
 
-def test_a_dense_machine_predicts_sparse_rows() -> None:
+def test_a_dense_machine_refuses_sparse_rows() -> None:
     X, y = _numbers()
     for kernel in ("rbf", "linear"):
         model = SVC(kernel=kernel).fit(X, y)
-        np.testing.assert_allclose(model.decision_function(sparse.csr_array(X)), model.decision_function(X), atol=1e-6)
+        with pytest.raises(ValueError, match=r"cannot use sparse input in 'SVC' trained on dense data; pass X.toarray"):
+            model.predict(sparse.csr_array(X))
+    by_function = SVC(kernel=lambda A, B: A @ B.T).fit(X, y)  # which may take what it likes
+    np.testing.assert_allclose(by_function.predict(sparse.csr_array(X)), by_function.predict(X))
 
 
 def test_empty_prediction_is_refused_and_single_rows_work() -> None:

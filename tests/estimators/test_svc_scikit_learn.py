@@ -13,27 +13,13 @@ from scikit_learn_tests import ScikitLearnTest, collect, functions_run, keys
 
 from widemargin import SVC
 
-NO_PROBABILITY = "there is no `probability` here; scikit-learn deprecates it in 1.9 and removes it in 1.11"
-NEGATIVE = "negative weights are refused here, not taken for zero; see test_svc_bad_input"
 PRIVATE = "reads or writes private attributes of scikit-learn's class"
+NO_DEPRECATION = "`probability` is here to stay, and so are probA_ and probB_: nobody is warned of them"
 
 #: What is not run, and why. A key is a test function, or a function and the identifier of one parametrisation.
 SKIPPED: dict[str, str] = {
-    "test_svm.test_probability": NO_PROBABILITY,
-    "test_svm.test_probability_raises_futurewarning": NO_PROBABILITY,
-    "test_svm.test_hasattr_predict_proba": NO_PROBABILITY,
-    "test_svm.test_svc_nusvc_probA_probB_deprecated": NO_PROBABILITY,
-    "test_sparse.test_unsorted_indices": f"calls predict_proba: {NO_PROBABILITY}; unsorted indices: test_svc_inputs",
-    "test_sparse.test_sparse_svc_clone_with_callable_kernel": (
-        f"calls predict_proba: {NO_PROBABILITY}; callables that return sparse blocks: test_svc_inputs"
-    ),
-    "test_svm.test_negative_sample_weights_mask_all_samples[weights-are-negative-SVC]": NEGATIVE,
-    "test_svm.test_negative_sample_weights_mask_all_samples[weights-are-zero-SVC]": (
-        "refused in another sentence; see test_svc_bad_input"
-    ),
-    "test_svm.test_negative_weight_equal_coeffs[partial-mask-label-1-SVC]": NEGATIVE,
-    "test_svm.test_negative_weights_svc_leave_just_one_label": NEGATIVE,
-    "test_svm.test_negative_weights_svc_leave_two_labels[partial-mask-label-1-SVC]": NEGATIVE,
+    "test_svm.test_probability_raises_futurewarning": NO_DEPRECATION,
+    "test_svm.test_svc_nusvc_probA_probB_deprecated": NO_DEPRECATION,
     "test_svm.test_tweak_params": PRIVATE,
     "test_svm.test_svc_raises_error_internal_representation": f"{PRIVATE}; altered models: test_svc_edge_cases",
     "test_svm.test_gamma_scale": f"{PRIVATE}; the value of gamma='scale': test_svc_edge_cases",
@@ -41,16 +27,19 @@ SKIPPED: dict[str, str] = {
         "its kernel mirrors half of the matrix, which is right only for two equal lists; strings: test_svc_inputs"
     ),
     "test_svm.test_svc_invalid_break_ties_param": "ties are broken by confidence in either shape here, and by default",
-    "test_svm.test_bad_input": (
-        "expects a machine trained on dense rows to refuse sparse ones; this one takes them; else: test_svc_bad_input"
-    ),
     "test_svm.test_svc_nonfinite_params": "refused in another sentence; see test_svc_bad_input",
     "test_svm.test_libsvm_convergence_warnings": "the warning states the achieved gap instead; see test_svc_budgets",
     "test_sparse.test_timeout": "the warning states the achieved gap instead; see test_svc_budgets and test_svc_inputs",
 }
 
-#: Tests that leave a convergence warning uncaught; here warnings are errors.
-MAY_WARN = {"test_consistent_decision_function", "test_svm_with_infinite_C"}
+#: Tests that leave a warning uncaught, of what did not converge or of negative weights; here warnings are errors.
+MAY_WARN = {
+    "test_consistent_decision_function",
+    "test_svm_with_infinite_C",
+    "test_negative_weight_equal_coeffs",
+    "test_negative_weights_svc_leave_just_one_label",
+    "test_negative_weights_svc_leave_two_labels",
+}
 
 COLLECTED = collect({sklearn.svm.SVC: SVC}, SKIPPED)
 

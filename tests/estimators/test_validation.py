@@ -14,9 +14,11 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.gaussian_process.kernels import RBF
 
-from widemargin import SVC, SVR, GridSearchCV, NuSVC, OneClassSVM
+from widemargin import SVC, SVDD, SVR, GridSearchCV, NuSVC, NuSVR, OneClassSVM, OnlineSVC
 from widemargin.estimators import base, validation
+from widemargin.kernels import Gaussian, Spectrum
 from widemargin.testing import kernel_matrix, many_class_points
 
 X, Y = many_class_points(2, 20)
@@ -96,18 +98,54 @@ def test_wrong_dimensions() -> None:
 @pytest.mark.parametrize(
     ("weights", "parts"),
     [
-        (np.where(np.arange(40) == 7, -0.5, 1.0), ("negative", r"\b7\b")),
         (np.zeros(40), ("zero",)),
         (np.where(np.arange(40) == 7, np.nan, 1.0), ("nan",)),
         (np.where(np.arange(40) == 7, np.inf, 1.0), ("inf",)),
         (np.where(Y == 0, 0.0, 1.0), ("class",)),
         (["heavy"] * 40, ()),
     ],
-    ids=["negative", "all zero", "nan", "infinite", "one class left", "strings"],
+    ids=["all zero", "nan", "infinite", "one class left", "strings"],
 )
 def test_bad_weights(weights: Any, parts: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match=words("weight" if len(parts) else "", *parts)):
         SVC().fit(X, Y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("model", [SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD, OnlineSVC])
+def test_negative_weights_are_those_of_samples_left_out(model: Any) -> None:
+    weights = np.where(np.arange(40) % 8 == 7, -0.5, 1.0)
+    given = {"random_state": 0} if model is OnlineSVC else {"tol": 1e-8}
+    with pytest.warns(UserWarning, match=r"sample_weight holds 5 negative weights, first -0.5 at row 7; these samples"):
+        found = model(**given).fit(X, Y, sample_weight=weights)
+    expected = model(**given).fit(X, Y, sample_weight=np.maximum(weights, 0.0))
+    np.testing.assert_array_equal(found.support_, expected.support_)
+    np.testing.assert_array_equal(found.dual_coef_, expected.dual_coef_)
+    np.testing.assert_array_equal(found.intercept_, expected.intercept_)
+    with pytest.raises(ValueError, match="all samples have zero or negative weights"):
+        model(**given).fit(X, Y, sample_weight=-np.ones(40))
+
+
+def test_negative_weights_in_a_search_are_told_once() -> None:
+    weights = np.where(np.arange(40) % 8 == 7, -0.5, 1.0)
+    with pytest.warns(UserWarning, match="these samples are left out") as told:
+        found = GridSearchCV(SVC(), {"C": [0.1, 1.0]}, cv=2).fit(X, Y, sample_weight=weights)
+    assert len(told) <= 2  # the search, and the refit
+    expected = GridSearchCV(SVC(), {"C": [0.1, 1.0]}, cv=2).fit(X, Y, sample_weight=np.maximum(weights, 0.0))
+    np.testing.assert_array_equal(found.decision_function(X), expected.decision_function(X))
+
+
+@pytest.mark.parametrize("kernel", [Gaussian, RBF, Spectrum])
+@pytest.mark.parametrize("model", [SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD, OnlineSVC])
+def test_a_class_of_kernels_is_not_one_of_them(model: Any, kernel: Any) -> None:
+    with pytest.raises(ValueError, match=rf"kernel={kernel.__name__} is a class of kernels.*did you forget \(\)\?"):
+        model(kernel=kernel).fit(X, Y)
+
+
+@pytest.mark.parametrize("model", [SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD])
+def test_precomputed_values_are_those_with_the_training_samples(model: Any) -> None:
+    fitted = model(kernel="precomputed").fit(X @ X.T, Y)
+    with pytest.raises(ValueError, match=r"kernel values with the 40 training samples, shape \(n_samples, 40\)"):
+        fitted.predict(X)
 
 
 def test_bad_class_weights() -> None:
@@ -190,16 +228,7 @@ def test_unknown_parameters() -> None:
         SVC().set_params(probabilities=True)
 
 
-def test_a_parameter_that_has_another_name_in_scikit_learn() -> None:
-    replaced = r"SVC has no parameter 'probability'; calibration='folds' trains for probabilities"
-    with pytest.raises(TypeError, match=replaced):
-        SVC(probability=True)
-    with pytest.raises(ValueError, match=replaced):
-        SVC().set_params(probability=True)
-    with pytest.raises(ValueError, match=replaced):
-        GridSearchCV(SVC(), {"probability": [True]}, cv=2).fit(X, Y)
-    with pytest.raises(TypeError, match=r"NuSVC has no parameter 'probability', and no probabilities; SVC has"):
-        NuSVC(probability=True)
+def test_the_signature_is_that_of_the_constructor() -> None:
     assert list(signature(SVC).parameters) == list(signature(SVC.__init__).parameters)[1:]
 
 

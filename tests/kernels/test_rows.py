@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array, csr_matrix
 
 from widemargin.datasets.fasta import Sequences as FastaSequences
-from widemargin.kernels.rows import derived_rows, kernel_matrix, require_samples, row_source
+from widemargin.kernels.rows import callable_matrix, derived_rows, kernel_matrix, require_samples, row_source
 from widemargin.machines.dual import DualProblem, SolverOptions, solve
 from widemargin.testing import kernel_contract
 from widemargin.testing import kernel_matrix as naive_kernel_matrix
@@ -81,3 +81,9 @@ def test_a_list_of_samples_may_have_an_attribute_of_any_name() -> None:
         TypeError, match=r"of type widemargin\.datasets\.fasta\.Sequences, whose sequences are in X.seq"
     ):
         require_samples(FastaSequences(["a"], [""], ["ACGT"]))
+
+
+def test_values_that_depend_on_the_order_are_refused_where_all_are_computed() -> None:
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    with pytest.raises(ValueError, match="must be symmetric; for rows"):
+        callable_matrix(lambda A, B: A @ B.T + A[:, :1], X)

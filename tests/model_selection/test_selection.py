@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer
-from sklearn.model_selection import StratifiedKFold, cross_val_score
-from sklearn.pipeline import Pipeline
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 
 from widemargin import SVC, datasets, select
 from widemargin.model_selection import growth, selection
@@ -130,13 +131,13 @@ def test_kernels_are_let_go_of_before_the_fit(monkeypatch: pytest.MonkeyPatch) -
             super().__init__(*given)
             searches.append(weakref.ref(self))
 
-    class Fitted(Pipeline):
-        def fit(self, *given: Any) -> Any:
-            alive.extend(search() is not None for search in searches)
-            return super().fit(*given)
+    def fit(self: SVC, *given: Any) -> Any:
+        alive.extend(search() is not None for search in searches)
+        return plain(self, *given)
 
+    plain = SVC.fit
     monkeypatch.setattr(grid_search, "SharedSearch", Watched)
-    monkeypatch.setattr(selection, "Pipeline", Fitted)
+    monkeypatch.setattr(SVC, "fit", fit)
     rows, labels = datasets.chess_board(500, random_state=0)
     assert len(select(rows, labels).reports) == 2
     assert alive == [False, False]
@@ -189,3 +190,66 @@ def test_an_interrupted_search_does_not_grow() -> None:
     assert progress.reasons[-1] == "interrupted"
     assert chosen.work.unfinished > 0
     assert len(progress.reasons) == len(chosen.reports)
+
+
+def test_the_score_is_compared_with_that_of_no_model() -> None:
+    rows, labels = load_breast_cancer(return_X_y=True)
+    chosen = select(rows, labels)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    alone = cross_val_score(DummyClassifier(strategy="most_frequent"), rows, labels, cv=folds)
+    assert chosen.baseline == pytest.approx(alone.mean())
+    assert chosen.beats_baseline
+    rng = np.random.default_rng(0)
+    noise, numbers = rng.normal(size=(100, 2)), rng.normal(size=100)
+    chosen = select(noise, numbers, regression=True)
+    alone = cross_val_score(DummyRegressor(), noise, numbers, cv=KFold(5, shuffle=True, random_state=0))
+    assert chosen.baseline == pytest.approx(alone.mean())
+    assert not chosen.beats_baseline
+    assert not select(noise, np.ones(100), regression=True).beats_baseline  # both scores are 1
+
+
+FRAME = pd.DataFrame(X[:, :2], columns=["age", "income"])
+LETTERS = np.where(Y > 0, "a", "b").astype(object)
+
+
+@pytest.mark.parametrize(
+    ("y", "more", "sentence"),
+    [
+        (np.ones(150), {}, "y holds one class only, 1.0; a classifier needs two"),
+        (["a"] * 150, {}, "y holds one class only, 'a'; a classifier needs two"),
+        (None, {}, "y is None, but select needs a class for each sample, or a number and regression=True."),
+        (None, {"regression": True}, "y is None, but select needs a number for each sample."),
+        ([None, *LETTERS[1:]], {}, "y is None in row 0, but a class is needed; leave samples without one out."),
+        ([*LETTERS[1:], np.nan], {}, "y is nan in row 149, but a class is needed"),
+        (pd.Series([*LETTERS[1:], pd.NA], dtype="string"), {}, "y is <NA> in row 149, but a class is needed"),
+        ([*Y[1:], np.nan], {}, "y is nan in row 149, but a class is needed"),
+        ([*X[1:, 0], np.nan], {"regression": True}, "y is nan in row 149, but a number is needed"),
+        ([*X[1:, 0], np.inf], {"regression": True}, "y is inf in row 149, but a number is needed"),
+        (X[:, 0], {}, "in row 0, a number that is not whole, so no class; pass regression=True to predict numbers."),
+        (LETTERS, {"regression": True}, "in row 0, but regression=True predicts numbers; leave it out to predict clas"),
+        ([1, *LETTERS[1:]], {}, "y mixes classes of the types int and str; give all of them one type."),
+        (Y[:20], {}, r"y has shape \(20,\), but X has 150 samples; a class for each of them is needed."),
+        (np.c_[Y, Y], {}, r"y has shape \(150, 2\), but X has 150 samples; a class for each of them is needed."),
+        (np.arange(150) == 7, {}, r"cv=5 leaves 1 class of y to train on in split \d, \[False\]; every split needs"),
+    ],
+    ids=lambda value: None if isinstance(value, dict | str) else "",
+)
+@pytest.mark.filterwarnings("ignore:The least populated class in y")
+def test_targets_that_cannot_be_learnt(y: Any, more: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        select(FRAME, y, **more)
+    with pytest.raises(ValueError, match=sentence):
+        select(["ACGT"] * 150, y, **more)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_features_that_are_missing_are_named(value: float) -> None:
+    rows = FRAME.copy()
+    rows.loc[7, "income"] = value
+    named = "NaN" if np.isnan(value) else "infinity"
+    with pytest.raises(ValueError, match=rf"Input X contains {named} in column 1 \('income'\), first at row 7; only"):
+        select(rows, Y)
+    with pytest.raises(ValueError, match=rf"Input X contains {named} in column 1, first at row 7; only"):
+        select(rows.to_numpy(), Y)
+    with pytest.raises(ValueError, match=rf"Input X contains {named} in column 1, first at row 7; only"):
+        select(sp.csr_matrix(rows.to_numpy()), Y)

@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, cross_val_score
 
-from widemargin import SVC, SVR, select
+from widemargin import SVC, SVR, GridSearchCV, select
 from widemargin.datasets import twonorm
 from widemargin.kernels import CombinedOligo, Oligo
+from widemargin.kernels.sequences.alphabet import PROTEIN, turned
 from widemargin.model_selection import selection
 
 RNG = np.random.default_rng(0)
@@ -66,8 +67,9 @@ def test_every_container() -> None:
 def test_kernels_share_work() -> None:
     chosen = select(X, Y, cv=3)
     grids = len(chosen.reports)
-    # Each of ten kernels is computed once for all folds and all C; what a grid grows by comes on top.
-    assert chosen.work.kernel_evaluations <= (10 + grids) * 90**2
+    # Five widths of four oligo kernels, of the best of them with both strands, and two spectrum kernels: each is
+    # computed once for all folds and all C; what a grid grows by comes on top.
+    assert chosen.work.kernel_evaluations <= (27 + grids) * 90**2
 
 
 def test_short_sequences_have_short_oligomers() -> None:
@@ -78,6 +80,54 @@ def test_short_sequences_have_short_oligomers() -> None:
     assert select([one[0] for one in short], Y, cv=3).kernel == "oligo kernel of 1-mers"
     with pytest.raises(ValueError, match=r"sequence 1 of X, '', has k\(x, x\) = 0"):
         select(["A", "", "C", "G"], [0, 1, 0, 1], cv=2)
+
+
+def test_peptides_with_anchors() -> None:
+    """Nine amino acids, of which the second and the last decide: triplets have next to nothing in common."""
+    random = np.random.default_rng(3)
+    letters = random.choice(list(PROTEIN), (120, 9))
+    y = np.arange(120) % 2
+    letters[y == 1, 1] = random.choice(list("LM"), 60)
+    letters[y == 1, 8] = random.choice(list("VL"), 60)
+    texts = ["".join(row) for row in letters]
+    chosen = select(texts, y)
+    assert chosen.kernel == "oligo kernel of 1-mers"
+    grid = GridSearchCV(SVC(kernel=Oligo(1)), {"kernel__sigma": [0.5, 1.0], "C": [0.1, 1.0, 10.0]}, cv=5).fit(texts, y)
+    assert chosen.score >= grid.best_score_ - 0.01
+    assert chosen.score > 0.9
+
+
+def words_on_either_strand(n: int) -> tuple[list[str], np.ndarray]:
+    """Every second sequence holds a word, somewhere; half of all were read from the other strand."""
+    random = np.random.default_rng(0)
+    texts, y = ["".join(row) for row in random.choice(list("ACGT"), (n, 60))], np.arange(n) % 2
+    for i in np.flatnonzero(y):
+        at = int(random.integers(5, 45))
+        texts[i] = texts[i][:at] + "GATTACA" + texts[i][at + 7 :]
+    return [turned(text) if random.random() < 0.5 else text for text in texts], y
+
+
+def test_words_anywhere() -> None:
+    texts, y = words_on_either_strand(100)
+    chosen = select(texts, y, cv=4)
+    assert chosen.kernel.startswith("spectrum kernel of 5-mers")
+    assert sorted(chosen.parameters) == ["C"]
+    assert chosen.score > 0.9
+
+
+def test_words_on_either_strand() -> None:
+    texts, y = words_on_either_strand(30)
+    chosen = select(texts, y, cv=4)
+    assert chosen.kernel == "spectrum kernel of 5-mers of both strands"
+    model = chosen.model
+    assert model.decision_function([turned(one) for one in texts]) == pytest.approx(model.decision_function(texts))
+
+
+def test_the_chosen_model_tells_of_letters_that_it_did_not_see() -> None:
+    chosen = select([text.replace("C", "X").replace("G", "Y") for text in X], Y, cv=3)
+    assert chosen.model.kernel_.get_params()["alphabet"] == "ATXY"
+    with pytest.warns(UserWarning, match="not in the alphabet of the kernel, taken from the training data: 'Q'"):
+        chosen.model.predict(["ATXYATXYQ", "ATXYATXY"])
 
 
 def test_targets_that_are_numbers() -> None:

@@ -23,7 +23,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
 
-from widemargin import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM, OnlineSVC
+from widemargin import SVC, SVDD, SVR, CompactSVC, NuSVC, NuSVR, OneClassSVM, OnlineSVC
 from widemargin.persistence.model_file import ModelFileError, load_model, open_model, save_model
 from widemargin.solvers import Auto
 
@@ -218,7 +218,66 @@ def test_names_of_features(tmp_path: Path) -> None:
     assert about.encoded == {"r": ("x", "y")}
     assert about.target == "kind"
     assert about.n_features == 4
-    assert not hasattr(about.model, "feature_names_in_")
+    assert about.model.feature_names_in_.tolist() == ["p", "q", "r"]
+    assert not hasattr(about.behind_encoder[-1], "feature_names_in_")
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+def test_names_given_with_a_model_are_known_to_the_loaded_one(scaled: bool, tmp_path: Path) -> None:
+    names = ["a", "b", "c", "ü"]
+    model = fitted(make_pipeline(StandardScaler(), SVC()) if scaled else SVC())
+    save_model(model, tmp_path / "model.wm", feature_names=names)
+    loaded = load_model(tmp_path / "model.wm")
+    assert loaded.feature_names_in_.tolist() == names
+    frame = pd.DataFrame(X, columns=names)
+    require_equal(loaded.predict(frame), model.predict(X))  # without a warning
+    with pytest.raises(ValueError, match="Feature names must be in the same order as they were in fit"):
+        loaded.predict(frame[names[::-1]])
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        require_equal(loaded.predict(X), model.predict(X))
+    save_model(loaded, tmp_path / "again.wm")
+    assert open_model(tmp_path / "again.wm").feature_names == names
+
+
+def test_numbers_of_columns_are_no_names(tmp_path: Path) -> None:
+    model = fitted(SVC())
+    save_model(model, tmp_path / "model.wm", feature_names=[f"column {number}" for number in (1, 2, 4, 5)])
+    loaded = load_model(tmp_path / "model.wm")
+    assert not hasattr(loaded, "feature_names_in_")
+    require_equal(loaded.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("kind", ["pipeline", "alone", "compact", "trained on a frame", "a step called encoder"])
+def test_models_of_encoded_columns_take_the_columns(kind: str, tmp_path: Path) -> None:
+    raw = pd.DataFrame({"size": X[:, 0], "colour": np.where(X[:, 1] > 3, "red", "blue")})
+    names, encoded = ["size", "colour=blue", "colour=red"], {"colour": ["blue", "red"]}
+    features: Any = np.column_stack([X[:, 0], raw["colour"] == "blue", raw["colour"] == "red"]).astype(float)
+    features = pd.DataFrame(features, columns=names) if kind == "trained on a frame" else features
+    model: Any = SVC() if kind in ("alone", "trained on a frame") else make_pipeline(StandardScaler(), SVC())
+    if kind == "compact":
+        model = CompactSVC(select_features=False, random_state=0)
+    if kind == "a step called encoder":
+        model = Pipeline([("encoder", StandardScaler()), ("model", SVC())])
+    model.fit(features, CLASSES)
+    path = tmp_path / "model.wm"
+    save_model(model, path, feature_names=names, encoded=encoded)
+    for again in (False, True):
+        loaded = load_model(path)
+        assert loaded.feature_names_in_.tolist() == ["size", "colour"]
+        for columns in (["size", "colour"], ["colour", "size"]):
+            require_equal(loaded.predict(raw[columns]), model.predict(features))
+        require_equal(loaded.predict(np.asarray(features)), model.predict(features))  # as read_table encodes them
+        with pytest.raises(ValueError, match="X lacks column 'colour', which the model reads"):
+            loaded.predict(raw[["size"]])
+        about = open_model(path)
+        assert (about.n_features, about.feature_names) == (3, names)
+        if again:
+            break
+        with pytest.raises(ModelFileError, match="encoded differs from the values that the model encodes"):
+            save_model(loaded, path, encoded={"colour": ["blue"]})
+        with pytest.raises(ModelFileError, match="feature_names differs from the names"):
+            save_model(loaded, path, feature_names=["a", "b", "c"])
+        save_model(loaded, path)
 
 
 def test_what_is_said_about_the_selection(tmp_path: Path) -> None:

@@ -114,6 +114,10 @@ def test_names_are_one(tmp_path: Path) -> None:
     model = SVC(kernel=Oligo(2)).fit(X, LABELS)
     with pytest.raises(ModelFileError, match="feature_names holds 2 names for one column of sequences"):
         save_model(model, tmp_path / "model.wm", feature_names=["a", "b"])
+    with pytest.raises(
+        ModelFileError, match=r"encoded of model.json is .* expected no columns, since the model takes seq"
+    ):
+        save_model(model, tmp_path / "model.wm", feature_names=["a=b"], encoded={"a": ["b"]})
     save_model(Pipeline([("model", model)]), tmp_path / "model.wm")
     assert load_model(tmp_path / "model.wm").predict(X[:3]).tolist() == model.predict(X[:3]).tolist()
 

@@ -91,9 +91,52 @@ def test_ids_are_known_after_loading(tmp_path: Path) -> None:
     model = again(learnt(), tmp_path)
     gone = model.kept_ids_[0]
     assert gone not in model.forget(gone).kept_ids_
-    assert len(model.forget("sample 0").kept_ids_)  # seen, kept or not
-    with pytest.raises(KeyError, match="sample 9999"):
+    with pytest.warns(UserWarning, match="sample 9999"):
         model.forget("sample 9999")
+
+
+@pytest.mark.parametrize("kernel", ["rbf", kernels.Spectrum(2)], ids=repr)
+@pytest.mark.parametrize("names", [False, True])
+def test_models_of_few_samples_still_take_their_kernel_from_more(kernel: Any, names: bool, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    texts = ["".join(random.choice(list("abcdefgh"[: 2 + min(n, 90) // 20]), 12)) for n in range(160)]
+    rows: Any = X[:160] if kernel == "rbf" else texts
+    straight, loaded = OnlineSVC(kernel=kernel), OnlineSVC(kernel=kernel)
+    for begin in range(0, 160, 20):
+        own = slice(begin, begin + 20)
+        ids = [f"sample {n}" for n in range(begin, begin + 20)] if names else None
+        for model in (straight, loaded):
+            model.partial_fit(rows[own], Y[own], classes=[-1, 1], ids=ids)
+        loaded = again(loaded, tmp_path)
+        assert loaded.kernel_ == straight.kernel_
+        np.testing.assert_array_equal(loaded.kept_ids_, straight.kept_ids_)
+    np.testing.assert_allclose(loaded.decision_function(rows), straight.decision_function(rows), atol=1e-3)
+
+
+@pytest.mark.parametrize("names_seen", [[], ["sample 0", 3]])
+def test_files_of_earlier_versions_are_read(stored: bytes, names_seen: list[Any], tmp_path: Path) -> None:
+    members, path = opened(stored), tmp_path / "model.wm"
+    document = json.loads(members["model.json"])
+    stream = document["steps"][0]["stream"]
+    for name in ("has_names", "order", "so_far"):
+        del stream[name]
+    stream["names_seen"] = names_seen
+    members["model.json"] = json.dumps(document).encode()
+    path.write_bytes(archive_of(members))
+    model = load_model(path)
+    assert model.partial_fit(np.hstack([X, X])[400:], THREE[400:]).n_seen_ == 600
+    if names_seen:
+        with pytest.warns(UserWarning, match="No kept sample has the id 'nobody'"):
+            model.forget("nobody")
+
+
+def test_the_order_of_the_classes_is_known_after_loading(tmp_path: Path) -> None:
+    order = np.argsort(Y[:200], kind="stable")
+    model = OnlineSVC(gamma=1.0).partial_fit(X[order[:80]], Y[order[:80]], classes=[-1, 1])
+    model = again(model, tmp_path)
+    with pytest.warns(UserWarning, match="Samples come sorted by class: of 200 so far, 1 came after"):
+        model.partial_fit(X[order[80:]], Y[order[80:]])
+    again(model, tmp_path).partial_fit(X[:10], Y[:10])
 
 
 def test_sequences_and_kernel_objects(tmp_path: Path) -> None:
@@ -149,7 +192,9 @@ STREAM = ("steps", 0, "stream")
         ((*STREAM, "double_precision"), None, "double_precision of stream of step 0 is None, expected true or false."),
         ((*STREAM, "ids", "values"), [1], "values of ids of stream of step 0 is [1], expected"),
         ((*STREAM, "ids", "kind"), "V", "kind of ids of stream of step 0 is 'V', expected one of b, i, u, f, U, O."),
-        ((*STREAM, "names_seen"), [[1]], "names_seen of stream of step 0 is [[1]], expected numbers and texts."),
+        ((*STREAM, "has_names"), 1, "has_names of stream of step 0 is 1, expected true or false."),
+        ((*STREAM, "order", "last"), 9, "last of order of stream of step 0 is 9, expected -1 or the number of one of"),
+        ((*STREAM, "order", "counts"), [1], "counts of order of stream of step 0 is [1], expected a whole number for"),
         ((*STREAM, "n_seen"), 3, "array 0/stream_arrivals holds a number that is not between 0 and 3."),
         ((*STREAM, "solved"), [3], "solved of stream of step 0 is [3], expected three numbers for each decision"),
         ((*STREAM, "solved", 0, 0), -3, "iterations of solved of stream of step 0 is -3, expected a whole number"),

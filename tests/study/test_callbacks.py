@@ -15,8 +15,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from widemargin.runtime import callbacks as module
 from widemargin.study import EvaluationTasks, SearchTasks, with_callbacks
-from widemargin.study import callbacks as module
 
 sklearn_callback = pytest.importorskip("sklearn.callback", reason="this scikit-learn has no callbacks (before 1.9)")
 

@@ -207,6 +207,34 @@ def test_without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
         assert isinstance(progress_for(True), LogProgress)
 
 
+@pytest.mark.parametrize("installed", [True, False])
+def test_lines_that_nobody_listens_to_are_shown(
+    installed: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not installed:
+        monkeypatch.setitem(sys.modules, "rich", None)
+    logger, root = logging.getLogger("widemargin"), logging.getLogger()
+    monkeypatch.setattr(root, "handlers", [])  # those of pytest
+    run(progress_for("log"), Clock())
+    assert capsys.readouterr() == ("", "")
+    run(progress_for(True), Clock())
+    assert capsys.readouterr() == ("", "400 of 400 fits after <1 s, best score 0.8990\n")
+    monkeypatch.setattr(root, "handlers", [logging.StreamHandler()])  # of a level that does not hear it
+    run(progress_for(True), Clock())
+    assert capsys.readouterr().err == "400 of 400 fits after <1 s, best score 0.8990\n"
+    heard: list[str] = []
+    handler = logging.Handler()
+    monkeypatch.setattr(handler, "emit", lambda record: heard.append(record.getMessage()))
+    monkeypatch.setattr(root, "handlers", [handler])
+    logger.setLevel(logging.INFO)
+    try:
+        run(progress_for(True), Clock())
+    finally:
+        logger.setLevel(logging.NOTSET)
+    assert capsys.readouterr() == ("", "")
+    assert heard[-1] == "400 of 400 fits after <1 s, best score 0.8990"
+
+
 def test_a_notebook_without_widgets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bar, "in_a_notebook", lambda: True)
     monkeypatch.setitem(sys.modules, "ipykernel", None)

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "core/chain/matrix_solver.hpp"
@@ -66,6 +67,10 @@ class MatrixChain {
     StoppingCriterion stop = stop_;
     if (n_ <= few_variables) stop.tolerance *= 0.1;
     Reason reason = solver_.run(state, stop, iterations);
+    // What rounding of the kernel adds is no part of the violation that the solver sees.
+    const double left = stop_.tolerance - 2 * rounding_of(state);
+    if (reason == Reason::converged && left >= 0.5 * stop_.tolerance && left < stop.tolerance)
+      reason = solver_.run(state, {left, stop.max_iterations}, iterations);
     if ((reason == Reason::stalled || reason == Reason::iteration_budget) &&
         violation_of(state.maximal_violating_pair()) <= stop_.tolerance)
       reason = Reason::converged;
@@ -75,9 +80,39 @@ class MatrixChain {
     LinkSolution solution;
     static_cast<Solution&>(solution) = handed_out(state, ridge, {.reason = reason, .iterations = iterations});
     solution.outcome.seconds = deadline_.seconds() - began;
-    solution.rounding =
-        rounding_of_values<float>(state, [this](std::size_t p) { return static_cast<double>(diagonal()[p]); });
+    solution.rounding = rounding_of(state);
+    if (solution.outcome.reason == Reason::overflow) return solution;
+    solution.blur = undecided(state, solution) ? std::numeric_limits<double>::infinity() : blur(state, ridge);
     return solution;
+  }
+
+  double rounding_of(const DualState& state) {
+    return rounding_of_values<float>(state, [this](std::size_t p) { return static_cast<double>(diagonal()[p]); });
+  }
+
+  template <class Ridge>
+  double blur(const DualState& state, const Ridge& ridge) {
+    if (!beside_)
+      beside_ = Beside::of(kernel_.known(), [this](std::size_t p, std::size_t q) {
+        return static_cast<double>(kernel_.row(p)[kernel_.column(q)]);
+      });
+    return blur_of(state, kernel_.known(), *beside_,
+                   [&](std::size_t p) { return ridge(p) + static_cast<double>(diagonal()[p]); });
+  }
+
+  // Whether rounding decides the signs of the values of samples that are held out.
+  bool undecided(const DualState& state, const LinkSolution& solution) const {
+    if (!state.problem.kink.empty()) return false;
+    const auto& [first, second] = solution.outcome.intercept;
+    const double intercept = state.grouped() ? 0.5 * (first + second) : first;
+    std::vector<double> values;
+    for (std::size_t p = 0; p < kernel_.known(); ++p)
+      if (state.problem.lower[p] == state.problem.upper[p])
+        values.push_back(state.problem.linear[p] - solution.gradient[p] + intercept);
+    const double unknown = without_sign(solution.rounding, kernel_.known() < n_, solution.alpha);
+    const auto is_unknown = [&](std::size_t k) { return std::fabs(values[k]) <= unknown; };
+    const auto count = std::ranges::count_if(some_of(values.size(), looked_at), is_unknown);
+    return decides_signs(solution.rounding, static_cast<std::size_t>(count));
   }
 
   const std::vector<float>& diagonal() {
@@ -153,7 +188,8 @@ class MatrixChain {
 
   KernelView kernel_;
   std::size_t n_;
-  std::vector<float> diagonal_;  // of the kernel, once it was asked for
+  std::vector<float> diagonal_;   // of the kernel, once it was asked for
+  std::optional<Beside> beside_;  // the same
   double stretched_ =
       1;  // by what the rounding errors of the gradient have grown since it was last computed from nothing
   Sequence sequence_;

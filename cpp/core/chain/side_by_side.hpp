@@ -10,7 +10,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -58,7 +60,7 @@ class SideBySide {
   // A link of all chains: coefficients of all variables, what is known of each chain, and the decision values that it
   // has at the samples asked for, chain by chain; or what these say of the classes by each rule, sample by sample.
   struct Solved {
-    std::vector<double> alpha, intercepts, kkt_violations, duality_gaps, objectives, roundings, values;
+    std::vector<double> alpha, intercepts, kkt_violations, duality_gaps, objectives, roundings, blurs, values;
     Reason reason = Reason::converged;  // of the first chain that has not
     bool repeated = true;               // all of them
     std::int64_t iterations = 0;
@@ -71,6 +73,7 @@ class SideBySide {
       duality_gaps.push_back(one.outcome.duality_gap);
       objectives.push_back(one.outcome.objective);
       roundings.push_back(one.rounding);
+      blurs.push_back(one.blur);
       if (reason == Reason::converged) reason = one.outcome.reason;
       repeated = repeated && one.repeated;
       iterations += one.outcome.iterations;
@@ -78,7 +81,7 @@ class SideBySide {
     }
     void reserve(std::size_t variables, std::size_t lanes) {
       alpha.reserve(variables);
-      for (auto* numbers : {&intercepts, &kkt_violations, &duality_gaps, &objectives, &roundings})
+      for (auto* numbers : {&intercepts, &kkt_violations, &duality_gaps, &objectives, &roundings, &blurs})
         numbers->reserve(lanes);
     }
   };
@@ -165,6 +168,7 @@ class SideBySide {
     const KernelView kernel(kernel_, size_, ids);
     LinkSolution before;
     bool gathered = false;
+    Beside beside;
     for (std::size_t k = done_; k < done_ + count; ++k) {
       const Link link = lanes_.link(at, k);
       if (k > 0 && k == done_) before = last_of(at);
@@ -175,7 +179,11 @@ class SideBySide {
       }
       if (!TinyProblem::suits(link.problem) || deadline_.poll()) return false;
       const double began = deadline_.seconds();
-      if (!gathered || !link.ridge.empty()) gather(kernel, ids, link.ridge), gathered = true;
+      if (!gathered || !link.ridge.empty()) gather(kernel, ids, link.ridge);
+      if (!gathered) {
+        beside = Beside::of(kernel.known(), [&](std::size_t p, std::size_t q) { return tiny_.row(p)[q]; });
+        gathered = true;
+      }
       const auto ridge = [&](std::size_t v) { return link.ridge.empty() ? 0.0 : link.ridge[v]; };
       Outcome outcome;
       if (!tiny_.solve(link.problem, stop_.tolerance, outcome.iterations)) return false;
@@ -185,6 +193,7 @@ class SideBySide {
       one.outcome.seconds = deadline_.seconds() - began;
       one.rounding =
           rounding_of_values<float>(tiny_.state(), [&](std::size_t p) { return tiny_.diagonal(p) - ridge(p); });
+      one.blur = blur_of(tiny_.state(), kernel.known(), beside, [&](std::size_t p) { return tiny_.diagonal(p); });
       found_.push_back(std::move(one));
     }
     return true;
@@ -196,7 +205,7 @@ class SideBySide {
     one.alpha.assign(last_.alpha.data() + lanes_.begin(at), last_.alpha.data() + lanes_.begin(at + 1));
     one.outcome.kkt_violation = last_.kkt_violations[at], one.outcome.duality_gap = last_.duality_gaps[at];
     one.outcome.objective = last_.objectives[at], one.outcome.intercept[0] = last_.intercepts[at];
-    one.rounding = last_.roundings[at];
+    one.rounding = last_.roundings[at], one.blur = last_.blurs[at];
     return one;
   }
 
@@ -243,6 +252,8 @@ class SideBySide {
     Buffer<float> part(n_rows * std::min(stretch, (n_asked + width - 1) / width * width));
     TimeBudget budget(deadline_, true);
     if (counting_) prepare_counting(width);
+    looked_at_ = some_of(n_asked, looked_at);
+    without_sign_.assign(solved.size() * n_lanes, 0);
     for (std::size_t begin = 0; begin < n_asked; begin += stretch) {
       // Blocks of so many samples one after the other, in each the rows of all support vectors.
       const std::size_t end = std::min(n_asked, begin + stretch);
@@ -257,8 +268,19 @@ class SideBySide {
       for (std::size_t first = begin; first < end; first += width)
         if (!sum_up(solved, terms, place, part.data() + (first - begin) * n_rows, width, first, budget)) return false;
     }
+    for (std::size_t k = 0; k < solved.size(); ++k)
+      for (std::size_t at = 0; at < n_lanes; ++at) {
+        double& blur = solved[k].blurs[at];
+        if (counting_ && repeats(solved, k))
+          blur = solved[k - 1].blurs[at];
+        else if (decides_signs(solved[k].roundings[at], without_sign_[k * n_lanes + at]))
+          blur = std::numeric_limits<double>::infinity();
+      }
     return true;
   }
+
+  // Whether all that a link says was already said by the one before.
+  static bool repeats(const std::vector<Solved>& solved, std::size_t k) { return k > 0 && solved[k].repeated; }
 
   // The support vectors of all chains of a link and their coefficients, chain by chain.
   struct Terms {
@@ -287,6 +309,8 @@ class SideBySide {
   bool sum_up(std::vector<Solved>& solved, const std::vector<Terms>& terms, const std::vector<std::size_t>& place,
               const float* block, std::size_t width, std::size_t first, TimeBudget& budget) {
     const std::size_t n_asked = asked_.size(), columns = std::min(width, n_asked - first);
+    const auto looked_first = std::ranges::lower_bound(looked_at_, first);
+    const std::span<const std::size_t> looked(looked_first, std::ranges::lower_bound(looked_at_, first + columns));
     const auto sum = [&](std::size_t k, std::size_t at, double* values) {
       const Terms& own = terms[k];
       const std::size_t begin = own.begin(at), count = own.ends[at] - begin;
@@ -297,6 +321,10 @@ class SideBySide {
       const bool alone = lanes_.ids_of(at).back() == resembles_nothing;
       simd::ops<float>().sum_rows(rows_.data(), own.coefficients.data() + begin, count,
                                   alone ? 0.0 : solved[k].intercepts[at], values, columns);
+      const double unknown =
+          without_sign(solved[k].roundings[at], alone, std::span(own.coefficients).subspan(begin, count));
+      for (const std::size_t asked : looked)
+        without_sign_[k * lanes_.size() + at] += std::fabs(values[asked - first]) <= unknown ? 1 : 0;
       return !budget.spent(count * columns / 4);
     };
     for (std::size_t k = 0; k < solved.size(); ++k) {
@@ -307,7 +335,7 @@ class SideBySide {
         continue;
       }
       const std::size_t classes = counting_->classes;
-      const bool repeated = k > 0 && solved[k].repeated;
+      const bool repeated = repeats(solved, k);
       for (std::size_t r = 0; r < tallies_.size() && repeated; ++r) {
         const std::size_t place_of_block = (r * n_asked + first) * classes;
         std::copy_n(solved[k - 1].values.data() + place_of_block, columns * classes, values + place_of_block);
@@ -361,6 +389,8 @@ class SideBySide {
   std::span<const Id> last_ids_;
   TinyProblem tiny_;
   std::vector<const float*> rows_;
+  std::vector<std::size_t> looked_at_;      // of the samples asked for
+  std::vector<std::uint8_t> without_sign_;  // how many values of these, by each chain of each link
   std::vector<pairs::Tally> tallies_;
   std::vector<double> pair_values_;  // of one pair
   std::vector<std::uint8_t> there_;  // which classes have chains

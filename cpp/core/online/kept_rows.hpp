@@ -45,21 +45,28 @@ class KeptRows {
   void count(std::uint64_t evaluations) { evaluations_ += evaluations; }
   ThreadTeam& team() { return *team_; }
 
-  // For a time the values come from here; position p is the source's sample ids[p].
-  void attach(const RowSource& source, ThreadTeam& team, std::size_t bytes, std::span<const Id> ids) {
+  // For a time the values come from here; position p is the source's sample ids[p]. Where the source is the `same` as
+  // the last time, what was prepared of it still holds.
+  void attach(const RowSource& source, ThreadTeam& team, std::size_t bytes, std::span<const Id> ids, bool same) {
     source_ = &source, team_ = &team;
     room_ = std::max<std::size_t>(bytes / sizeof(T), 1);
+    if (!same || prepared_ > ids.size() || !std::equal(samples_.begin(), samples_.end(), ids.begin(), ids.end()))
+      columns_.reset();
     samples_.assign(ids.begin(), ids.end());
-    columns_.reset();
   }
-  void detach() {
-    columns_.reset();
+  // `stays`: the source is going to be there the next time.
+  void detach(bool stays) {
+    if (!stays) columns_.reset();
     source_ = nullptr, team_ = nullptr;
   }
 
   // The samples at hand, prepared to stand at the columns of blocks.
   const Columns<T>& prepare() {
-    columns_ = source_->prepare(samples_, true, *team_, T{});
+    if (columns_ != nullptr && prepared_ < size()) {
+      std::unique_ptr<Columns<T>> before = std::move(columns_);  // gone, if memory fails halfway
+      if (source_->extend(*before, std::span<const Id>(samples_).subspan(prepared_))) columns_ = std::move(before);
+    }
+    if (columns_ == nullptr) columns_ = source_->prepare(samples_, true, *team_, T{});
     prepared_ = size();
     return *columns_;
   }
@@ -82,6 +89,7 @@ class KeptRows {
     held_ -= rows_.back().room;
     samples_.pop_back(), diagonal_.pop_back(), rows_.pop_back();
     for (Row& row : rows_) row.known = std::min(row.known, size());
+    if (prepared_ > size()) columns_.reset();
   }
 
   // Valid until two other rows have been asked for.

@@ -60,14 +60,15 @@ class Machine {
 
   // The source of kernel values from now on; position p is its sample ids[p]. To be called before all that follows, and
   // `detach` afterwards: source and team are held in between.
-  void attach(const RowSource& source, ThreadTeam& team, std::size_t bytes, std::span<const Id> ids) {
-    rows_.attach(source, team, bytes, ids);
+  // `same`: it is that of the last time, which was said to stay.
+  void attach(const RowSource& source, ThreadTeam& team, std::size_t bytes, std::span<const Id> ids, bool same) {
+    rows_.attach(source, team, bytes, ids, same);
     source_ = &source, team_ = &team;
     place_.assign(source.size(), Id{-1});
     for (std::size_t p = 0; p < size(); ++p) place_[static_cast<std::size_t>(ids[p])] = static_cast<Id>(p);
   }
-  void detach() {
-    rows_.detach();
+  void detach(bool stays) {
+    rows_.detach(stays);
     source_ = nullptr, team_ = nullptr;
   }
 
@@ -122,6 +123,19 @@ class Machine {
     return nearest;
   }
 
+  // The decision functions of samples of the source: out[q * ids.size() + r]. What that takes is not counted.
+  void decide(std::span<const Id> ids, double* out) {
+    const std::uint64_t evaluations = rows_.evaluations();
+    block_.compute(*source_, rows_, ids, *team_);
+    rows_.count(evaluations - rows_.evaluations());
+    for (std::size_t q = 0; q < decisions_.size(); ++q) {
+      const Decision& one = decisions_[q];
+      const double b = one.intercept();
+      for (std::size_t r = 0; r < ids.size(); ++r)
+        out[q * ids.size() + r] = simd::ops<T>().dot(block_.of(r), one.state().alpha.data(), size()) + b;
+    }
+  }
+
   // REPROCESS so many times, or until nothing violates; returns how many steps there were.
   std::int64_t reprocess(std::int64_t most, const Rules& rules, TimeBudget& budget) {
     std::int64_t steps = 0;
@@ -137,12 +151,14 @@ class Machine {
     return steps;
   }
 
-  // These leave, whatever their coefficients are; others take them up. Those that an interruption comes before stay.
+  // These leave, whatever their coefficients are, and give up their places; others take the coefficients up. Those that
+  // an interruption comes before stay.
   void forget(std::span<const Id> positions, TimeBudget& budget) {
     for (const Id p : positions) {
-      if (budget.over() && budget.reason() == Reason::interrupted) return;
+      if (budget.over() && budget.reason() == Reason::interrupted) break;
       let_go(static_cast<std::size_t>(p));
     }
+    close_up(0);
   }
 
   // Other bounds for the kept samples. Where time does not suffice, or the kernel fails, the old ones stay; false then.

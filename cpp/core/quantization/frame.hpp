@@ -27,6 +27,9 @@ void for_rows(std::size_t n, std::size_t run, ThreadTeam& team, Deadline& deadli
 
 class Frame {
  public:
+  // Where no larger share of the entries differs from 0, only these are read.
+  static constexpr double sparse_share = 0.1;
+
   // Of samples with these weights, all above 0.
   Frame(const Samples& samples, std::span<const double> weights, ThreadTeam& team, Deadline& deadline)
       : samples_(samples), centre_(samples.dimension()) {
@@ -87,7 +90,6 @@ class Frame {
 
  private:
   static constexpr std::size_t run = 2048;
-  static constexpr double sparse_share = 0.1;
 
   const Samples& samples_;
   std::vector<double> centre_;

@@ -155,30 +155,52 @@ class SparseEncoder final : public Encoder {
 };
 
 // The nearest of any prototypes, and the squared distance to it, in float64; of two that are equally near, the first.
+// What is near depends on the sample alone: the origin is in the midst of the prototypes, and only entries other than 0
+// are multiplied of a sample that has few of them, whatever the other samples are.
 inline void nearest_prototypes(const Samples& samples, std::span<const double> prototypes, std::int32_t* labels,
                                double* squared, ThreadTeam& team, Deadline& deadline) {
-  const std::size_t d = samples.dimension(), m = prototypes.size() / d;
-  // What is near depends on the sample alone: the origin is in the midst of the prototypes, whatever the samples are.
+  constexpr std::size_t run = 256;
+  const std::size_t d = samples.dimension(), m = prototypes.size() / d, n = samples.size();
   std::vector<double> centre(d), shifted(prototypes.begin(), prototypes.end());
   for (std::size_t j = 0; j < m; ++j)
     for (std::size_t k = 0; k < d; ++k) centre[k] += prototypes[j * d + k];
   for (double& one : centre) one /= static_cast<double>(m);
   for (std::size_t j = 0; j < m; ++j)
     for (std::size_t k = 0; k < d; ++k) shifted[j * d + k] -= centre[k];
-  const PrototypeStrips<double> strips(shifted, d);
-  for_rows(samples.size(), 256, team, deadline, [&](std::size_t first, std::size_t last, std::size_t, std::size_t) {
-    std::vector<double> rows((last - first) * d);
-    for (std::size_t i = first; i < last; ++i) samples.copy_row(i, centre.data(), rows.data() + (i - first) * d);
-    strips.find(rows.data(), last - first, labels + first);
-    for (std::size_t i = first; i < last; ++i) {
-      const double* own = shifted.data() + static_cast<std::size_t>(labels[i]) * d;
+
+  std::vector<std::uint8_t> sparse(n);
+  for_rows(n, run, team, deadline, [&](std::size_t first, std::size_t last, std::size_t, std::size_t) {
+    std::vector<std::int32_t> index(d);
+    std::vector<double> value(d);
+    for (std::size_t i = first; i < last; ++i)
+      sparse[i] = static_cast<double>(samples.nonzeros(i, index.data(), value.data())) <= Frame::sparse_share * d;
+  });
+  const auto n_sparse = static_cast<std::size_t>(std::count(sparse.begin(), sparse.end(), 1));
+  std::unique_ptr<PrototypeColumns> columns;
+  std::unique_ptr<PrototypeStrips<double>> strips;
+  if (n_sparse > 0) columns = std::make_unique<PrototypeColumns>(shifted, centre, 1.0);
+  if (n_sparse < n) strips = std::make_unique<PrototypeStrips<double>>(shifted, d);
+
+  for_rows(n, run, team, deadline, [&](std::size_t first, std::size_t last, std::size_t, std::size_t) {
+    std::vector<std::size_t> dense;
+    for (std::size_t i = first; i < last; ++i)
+      if (!sparse[i]) dense.push_back(i);
+    std::vector<double> rows(dense.size() * d), row(d), scratch(columns ? columns->scratch() : 0);
+    std::vector<std::int32_t> nearest(dense.size()), index(columns ? d : 0);
+    for (std::size_t r = 0; r < dense.size(); ++r) samples.copy_row(dense[r], centre.data(), rows.data() + r * d);
+    if (!dense.empty()) strips->find(rows.data(), dense.size(), nearest.data());
+    const auto keep = [&](std::size_t i, std::int32_t label, const double* x) {
+      const double* own = shifted.data() + static_cast<std::size_t>(label) * d;
       double sum = 0;
-      for (std::size_t k = 0; k < d; ++k) {
-        const double difference = rows[(i - first) * d + k] - own[k];
-        sum += difference * difference;
+      for (std::size_t k = 0; k < d; ++k) sum += (x[k] - own[k]) * (x[k] - own[k]);
+      labels[i] = label, squared[i] = sum;
+    };
+    for (std::size_t r = 0; r < dense.size(); ++r) keep(dense[r], nearest[r], rows.data() + r * d);
+    for (std::size_t i = first; i < last; ++i)
+      if (sparse[i]) {
+        samples.copy_row(i, centre.data(), row.data());
+        keep(i, columns->find(samples, i, index.data(), scratch.data()), row.data());
       }
-      squared[i] = sum;
-    }
   });
 }
 

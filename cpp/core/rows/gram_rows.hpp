@@ -1,4 +1,4 @@
-// Rows of a kernel matrix that the user computed.
+// Rows of a kernel matrix that the user computed, or that was computed for the solver at once.
 #pragma once
 
 #include <type_traits>
@@ -17,7 +17,8 @@ struct IdColumns final : Columns<T> {
 template <class S>
 class GramRows final : public RowSourceOfBothTypes<GramRows<S>> {
  public:
-  GramRows(const S* gram, std::size_t size) : gram_(gram), size_(size) {}
+  // Values that are `counted` count as evaluated when they are looked up.
+  GramRows(const S* gram, std::size_t size, bool counted = false) : gram_(gram), size_(size), counted_(counted) {}
 
   std::size_t size() const override { return size_; }
   double diagonal(Id id) const override {
@@ -45,12 +46,13 @@ class GramRows final : public RowSourceOfBothTypes<GramRows<S>> {
       const S* row = gram_ + static_cast<std::size_t>(ids[r]) * size_;
       for (std::size_t c = first; c < last; ++c) out[r][c - first] = static_cast<T>(row[at[c]]);
     });
-    return 0;  // looked up, not evaluated
+    return counted_ ? ids.size() * (last - first) : 0;
   }
 
  private:
   const S* gram_;
   std::size_t size_;
+  bool counted_;
 };
 
 }  // namespace widemargin

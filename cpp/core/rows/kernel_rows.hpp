@@ -9,10 +9,17 @@ class KernelRows final : public RowSourceOfBothTypes<KernelRows> {
  public:
   // `others` are samples that will stand at rows or columns beside the source's own.
   KernelRows(const Samples& samples, const KernelFunction& kernel, const Samples* others = nullptr)
-      : samples_(samples), kernel_(kernel), geometry_(choose_geometry(samples, kernel, others)) {}
+      : KernelRows(samples, kernel, choose_geometry(samples, kernel, others)) {}
+  KernelRows(const Samples& samples, const KernelFunction& kernel, Geometry geometry)
+      : samples_(samples), kernel_(kernel), geometry_(std::move(geometry)) {}
 
   const KernelFunction& kernel() const { return kernel_; }
   const Geometry& geometry() const { return geometry_; }
+
+  // Whether these samples may stand among the others.
+  bool suits(const Samples& others) const {
+    return geometry_.layout != Layout::bits || others.only_zero_and(geometry_.one);
+  }
 
   std::size_t size() const override { return samples_.size(); }
 
@@ -40,6 +47,9 @@ class KernelRows final : public RowSourceOfBothTypes<KernelRows> {
     return geometry_.layout == Layout::sparse_columns ? sizeof(Id) : geometry_.dimension * value_size;
   }
 
+  bool extend(Columns<float>& columns, std::span<const Id> ids) const override { return append(columns, ids); }
+  bool extend(Columns<double>& columns, std::span<const Id> ids) const override { return append(columns, ids); }
+
   template <class T>
   std::unique_ptr<Columns<T>> prepare_columns(std::span<const Id> ids, bool keep, ThreadTeam& team) const {
     return pack<T>(samples_, ids, keep, team);
@@ -59,6 +69,12 @@ class KernelRows final : public RowSourceOfBothTypes<KernelRows> {
   }
 
  private:
+  template <class T>
+  static bool append(Columns<T>& columns, std::span<const Id> ids) {
+    static_cast<Panels<T>&>(columns).append(ids);
+    return true;
+  }
+
   const Samples& samples_;
   KernelFunction kernel_;
   Geometry geometry_;

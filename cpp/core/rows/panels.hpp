@@ -145,7 +145,7 @@ class Panels final : public Columns<T> {
       return;
     }
     if (geometry.layout == Layout::sparse_columns) {
-      pack_sparse(samples, ids);
+      append_sparse(ids);
       return;
     }
     if (keep) dense_ = Buffer<T>(panels() * panel_size() + overrun);
@@ -162,6 +162,40 @@ class Panels final : public Columns<T> {
       }
     });
     if (keep) std::fill(dense_.data() + panels() * panel_size(), dense_.data() + dense_.size(), T(0));
+  }
+
+  // Further samples stand behind the others, at columns that are kept.
+  void append(std::span<const Id> ids) {
+    const std::size_t width = geometry_.width, before = panels();
+    const std::size_t after = (size() + ids.size() + width - 1) / width;
+    ids_.reserve(size() + ids.size()), norms_.resize(size() + ids.size());
+    if (geometry_.layout == Layout::sparse_columns) {
+      append_sparse(ids);
+      ids_.insert(ids_.end(), ids.begin(), ids.end());
+      return;
+    }
+    const std::size_t lines = geometry_.layout == Layout::bits ? geometry_.words() : geometry_.dimension;
+    std::vector<std::uint32_t> words(geometry_.words());
+    std::vector<T> row(geometry_.dimension);
+    if (geometry_.layout == Layout::bits)
+      make_room(bits_, before * lines * width, after * lines * width + overrun);
+    else
+      make_room(dense_, before * lines * width, after * lines * width + overrun);
+    const auto write = [&](auto* panels, const auto& column) {
+      auto* const first = panels + size() / width * lines * width + size() % width;
+      for (std::size_t k = 0; k < lines; ++k) first[k * width] = column[k];
+    };
+    for (const Id id : ids) {
+      if (geometry_.layout == Layout::bits) {
+        norms_[size()] = norm_of_bits(pack_bits(samples_, id, geometry_, words.data()));
+        write(bits_.data(), words);
+      } else {
+        samples_.copy_row(static_cast<std::size_t>(id), geometry_.shift_or_null(), row.data());
+        norms_[size()] = squared_norm(row.data(), row.size());
+        write(dense_.data(), row);
+      }
+      ids_.push_back(id);
+    }
   }
 
   const Geometry& geometry() const { return geometry_; }
@@ -205,17 +239,30 @@ class Panels final : public Columns<T> {
     }
   }
 
-  void pack_sparse(const Samples& samples, std::span<const Id> ids) {
+  void append_sparse(std::span<const Id> ids) {
     std::vector<std::int32_t> index(geometry_.dimension);
     std::vector<T> value(geometry_.dimension);
-    begin_.assign(1, 0);
-    for (std::size_t c = 0; c < ids.size(); ++c) {
-      const std::size_t nnz = samples.nonzeros(static_cast<std::size_t>(ids[c]), index.data(), value.data());
+    for (const Id id : ids) {
+      const std::size_t nnz = samples_.nonzeros(static_cast<std::size_t>(id), index.data(), value.data());
       index_.insert(index_.end(), index.begin(), index.begin() + static_cast<std::ptrdiff_t>(nnz));
       value_.insert(value_.end(), value.begin(), value.begin() + static_cast<std::ptrdiff_t>(nnz));
+      norms_[begin_.size() - 1] = squared_norm(value.data(), nnz);
       begin_.push_back(index_.size());
-      norms_[c] = squared_norm(value.data(), nnz);
     }
+  }
+
+  T norm_of_bits(std::size_t ones) const {
+    return static_cast<T>(geometry_.one * geometry_.one * static_cast<double>(ones));
+  }
+
+  // Room for more, the new part of it 0.
+  template <class V>
+  static void make_room(Buffer<V>& memory, std::size_t used, std::size_t needed) {
+    if (needed <= memory.size()) return;
+    Buffer<V> larger(needed + needed / 4);
+    std::copy_n(memory.data(), used, larger.data());
+    std::fill(larger.data() + used, larger.data() + larger.size(), V(0));
+    memory = std::move(larger);
   }
 
   void pack_all_bits(ThreadTeam& team) {
@@ -227,8 +274,7 @@ class Panels final : public Columns<T> {
       for (std::size_t c = 0; c < width; ++c) {
         const std::size_t at = p * width + c;
         if (at < size())
-          norms_[at] = static_cast<T>(geometry_.one * geometry_.one *
-                                      static_cast<double>(pack_bits(samples_, ids_[at], geometry_, column.data())));
+          norms_[at] = norm_of_bits(pack_bits(samples_, ids_[at], geometry_, column.data()));
         else
           std::fill(column.begin(), column.end(), 0u);
         for (std::size_t k = 0; k < words; ++k) panel[k * width + c] = column[k];
@@ -244,7 +290,7 @@ class Panels final : public Columns<T> {
   Buffer<T> dense_;
   std::vector<std::int32_t> index_;
   std::vector<T> value_;
-  std::vector<std::size_t> begin_;
+  std::vector<std::size_t> begin_{0};
 };
 
 // The rows of one block request, gathered once and read by every panel.

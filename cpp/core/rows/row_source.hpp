@@ -62,6 +62,11 @@ class RowSource {
   virtual std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team,
                                                    double) const = 0;
 
+  // Further samples come to stand behind those of columns that were prepared, and kept, from this source; false if
+  // they have to be prepared anew.
+  virtual bool extend(Columns<float>&, std::span<const Id>) const { return false; }
+  virtual bool extend(Columns<double>&, std::span<const Id>) const { return false; }
+
   // out[r][c - first] = k(x_ids[r], x_columns[c]) for first <= c < last. Returns how many values were evaluated.
   virtual std::uint64_t rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first,
                              std::size_t last, float* const* out, ThreadTeam& team) const = 0;

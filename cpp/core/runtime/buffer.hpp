@@ -28,13 +28,6 @@ inline constexpr std::size_t huge_page = std::size_t{2} << 20;
 // than computing what goes there.
 class MemoryPool {
  public:
-  // Up to 256 MB, or a 64th of the computer's memory.
-  MemoryPool() {
-    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
-    if (pages > 0 && page > 0)
-      most_ = std::min(most_, static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) / 64);
-  }
-
   // The piece that fits best, nullptr if none does; `bytes` becomes its size.
   void* take(std::size_t& bytes) {
     const std::lock_guard lock(process_mutex());
@@ -52,19 +45,16 @@ class MemoryPool {
     if (bytes > most_) return false;
     pieces_.emplace(bytes, memory);
     kept_ += bytes;
-    for (auto piece = pieces_.begin(); kept_ > most_;) {
-      const auto [size, place] = *piece;
-      if (place == memory) {
-        ++piece;
-        continue;
-      }
-      munmap(place, size);
-      kept_ -= size;
-      piece = pieces_.erase(piece);
-    }
+    make_room(memory);
     return true;
   } catch (const std::bad_alloc&) {
     return false;
+  }
+  // How much may be kept from now on.
+  void limit(std::size_t bytes) {
+    const std::lock_guard lock(process_mutex());
+    most_ = bytes;
+    make_room(nullptr);
   }
   void clear() {
     const std::lock_guard lock(process_mutex());
@@ -74,6 +64,20 @@ class MemoryPool {
   }
 
  private:
+  // Gives back pieces other than `spared`, small ones first, until no more than allowed are kept.
+  void make_room(const void* spared) {
+    for (auto piece = pieces_.begin(); kept_ > most_ && piece != pieces_.end();) {
+      const auto [size, place] = *piece;
+      if (place == spared) {
+        ++piece;
+        continue;
+      }
+      munmap(place, size);
+      kept_ -= size;
+      piece = pieces_.erase(piece);
+    }
+  }
+
   std::multimap<std::size_t, void*> pieces_;
   std::size_t kept_ = 0, most_ = std::size_t{256} << 20;
 };
@@ -84,8 +88,10 @@ inline MemoryPool& memory_pool() {
   return *pool;
 }
 
+inline void keep_memory(std::size_t bytes) { memory_pool().limit(bytes); }
 inline void release_memory() { memory_pool().clear(); }
 #else
+inline void keep_memory(std::size_t) {}
 inline void release_memory() {}
 #endif
 
@@ -101,7 +107,14 @@ inline void* take_memory(std::size_t& bytes) {
   if (bytes >= huge_page) {
     if (void* known = memory_pool().take(bytes)) return known;
     const std::size_t reserved = bytes + huge_page;
-    void* found = mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const auto mapped = [reserved] {
+      return mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    };
+    void* found = mapped();
+    if (found == MAP_FAILED) {  // what is kept counts against the limits of the process
+      memory_pool().clear();
+      found = mapped();
+    }
     if (found == MAP_FAILED) throw std::bad_alloc();
     char* begin = static_cast<char*>(found);
     const std::size_t before = (huge_page - reinterpret_cast<std::uintptr_t>(begin) % huge_page) % huge_page;

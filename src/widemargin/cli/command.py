@@ -65,9 +65,12 @@ def _parsed(given: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--version", action="version", version=f"widemargin {version('widemargin')}")
     subcommands = parser.add_subparsers(title="subcommands", metavar="subcommand", required=True)
-    chosen = next((one for one in given if not one.startswith("-")), None)
+    place = next((number for number, one in enumerate(given) if not one.startswith("-")), len(given))
+    parser.require_known(given[:place])
+    chosen = given[place] if place < len(given) else None
     for name, (summary, description) in SUBCOMMANDS.items():
         subparser = subcommands.add_parser(name, help=summary, description=description)
         if name == chosen:
             import_module(f"widemargin.cli.{name}").configure(subparser)
+            subparser.require_known(given[place + 1 :])
     return parser.parse_args(given)

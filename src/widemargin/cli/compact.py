@@ -13,7 +13,6 @@ from widemargin.cli.feature_costs import feature_costs, feature_names, named_cos
 from widemargin.cli.messages import MISUSED, CommandError, Facts, progress_bar
 from widemargin.cli.options import penalty
 from widemargin.datasets import Table
-from widemargin.datasets.tables import have_names
 from widemargin.model_selection.compact import CompactSVC
 from widemargin.model_selection.compact.compact_svc import CALIBRATED, DECISIONS
 from widemargin.model_selection.compact.search import CompactModel
@@ -133,8 +132,6 @@ def chosen(arguments: argparse.Namespace, table: Table) -> tuple[CompactSVC, Fac
         raise CommandError(f"--max-time {given} is too short: not every class has a model; allow more") from None
     except (JournalError, ValueError) as problem:
         raise CommandError(str(problem)) from None
-    if table.names is not None and have_names(table.names):
-        model.feature_names_in_ = np.array(table.names, dtype=object)
     return model, described(model, table)
 
 
@@ -156,13 +153,23 @@ def described(model: CompactSVC, table: Table) -> Facts:
         (
             "score",
             f"balanced recognition rate {model.recognition_rate_:.4f} on {counted(len(model.split_.test), 'sample')} "
-            "set aside",
+            f"set aside; a single class alone has {1 / len(model.classes_):.4f}",
         ),
         ("quality", f"{model.quality_:.4f} on {counted(len(model.split_.validation), 'sample')} that chose the model"),
         *([("front", _front(model.front_))] if len(model.models_) == 1 else []),
         ("cost", _cost(model)),
         ("work", _work(model)),
     ]
+
+
+def beats_chance(model: CompactSVC, table: Table) -> bool:
+    """Whether the recognition rate is better than that of a single class by more than two standard errors.
+
+    That of the mean over k classes is taken from k binomial ones with the same rate.
+    """
+    rate, k = model.recognition_rate_, len(model.classes_)
+    counts = np.unique(np.asarray(table.y)[model.split_.test], return_counts=True)[1]
+    return bool(rate - 1 / k > 2 * np.sqrt(rate * (1 - rate) * np.sum(1 / counts)) / k)
 
 
 def counted(number: int, noun: str) -> str:

@@ -13,8 +13,9 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.decomposition import PCA
 from sklearn.model_selection import train_test_split
 
-from widemargin.cli.messages import Facts, print_facts, print_heading, progress_bar
+from widemargin.cli.messages import CommandError, Facts, print_facts, print_heading, progress_bar
 from widemargin.cli.options import n_jobs, seed
+from widemargin.cli.places import add_force, require_place
 from widemargin.cli.select import described
 from widemargin.datasets import Table, bayes_error, chess_board
 from widemargin.inspection import DecisionSurface, DecisionValues, decision_surface
@@ -63,11 +64,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--n-jobs", type=n_jobs, default=-1, metavar="N", help="threads; -1 uses all cores (default: %(default)s)"
     )
+    add_force(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Choose the models, report them and draw them; return 1 if the picture could not be written."""
+    require_picture(arguments.output, arguments.force)
     found, progress = [], progress_bar(quiet=False)
     for problem in (chess_board_problem(arguments.seed), breast_cancer_problem(arguments.seed)):
         print_heading(f"{problem.name}: {problem.what}")
@@ -77,6 +80,19 @@ def run(arguments: argparse.Namespace) -> int:
     status = write_picture(arguments.output, *found)
     print("For a table of your own: widemargin select TABLE --model FILE")
     return status
+
+
+def require_picture(path: Path, force: bool) -> None:
+    """Refuse a picture that could not be written, before the models are chosen."""
+    if find_spec("matplotlib") is None:
+        return
+    from widemargin.inspection.pictures import require_format
+
+    require_place("--output", path, force=force)
+    try:
+        require_format(path)
+    except ValueError as problem:
+        raise CommandError(f"--output: {problem}") from None
 
 
 def chess_board_problem(seed: int) -> Problem:

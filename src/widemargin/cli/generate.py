@@ -8,7 +8,8 @@ from pathlib import Path
 from widemargin import datasets
 from widemargin.cli.messages import note
 from widemargin.cli.options import seed, whole_number
-from widemargin.persistence.atomic_file import replaced_file
+from widemargin.cli.places import add_force, require_place
+from widemargin.runtime.files import replaced_file
 
 GENERATORS = {
     function.__name__.replace("_", "-"): function
@@ -33,11 +34,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=seed, default=0, metavar="N", help="seed of the random numbers (default: %(default)s)"
     )
+    add_force(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Draw the samples and write them, with a header and the label in the last column."""
+    require_place("TABLE", arguments.table, force=arguments.force)
     generator = GENERATORS[arguments.name]
     X, y = generator(arguments.samples, random_state=arguments.seed)
     text = io.StringIO()

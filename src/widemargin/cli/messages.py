@@ -8,6 +8,7 @@ import textwrap
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from importlib.util import find_spec
 from typing import Any, NoReturn
 
@@ -29,7 +30,37 @@ class CommandError(Exception):
 
 
 class OneLineParser(argparse.ArgumentParser):
-    """A parser that reports errors in one line."""
+    """A parser that reports errors in one line.
+
+    Attributes
+    ----------
+    options : list of str
+        The options that it knows.
+    """
+
+    def __init__(self, *positional: Any, **named: Any) -> None:
+        self.options: list[str] = []
+        super().__init__(*positional, **named)
+
+    def add_argument(self, *names: Any, **named: Any) -> argparse.Action:
+        """Declare an argument, as argparse does, and remember its names if it is an option."""
+        action = super().add_argument(*names, **named)
+        self.options += action.option_strings
+        return action
+
+    def require_known(self, given: Sequence[str]) -> None:
+        """Refuse options that there are none of; left to argparse, what is missing would be told first."""
+        for argument in given:
+            if argument == "--":
+                return
+            name = argument.partition("=")[0]
+            if name.startswith("--"):
+                known = any(option.startswith(name) for option in self.options)  # argparse completes them
+            else:
+                known = not name.startswith("-") or name == "-" or name[1] in ".0123456789" or name[:2] in self.options
+            if not known and " " not in argument:  # with a blank it is no option to argparse
+                near = get_close_matches(name, self.options, n=1, cutoff=0.8)
+                self.error(f"unknown option {name}{f'; did you mean {near[0]}?' if near else ''}")
 
     def error(self, message: str) -> NoReturn:
         """Print the error and where to read more, then exit."""
@@ -90,6 +121,9 @@ def run_subcommand(chosen: argparse.Namespace) -> int:
     from widemargin.datasets.tables import TableError
     from widemargin.persistence.model_file import ModelFileError
     from widemargin.runtime.memory import NotEnoughMemoryError
+
+    with suppress(AttributeError):  # there may be no output at all
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # names of files are bytes
 
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning

@@ -90,7 +90,7 @@ def add_table_options(parser: argparse.ArgumentParser, purpose: str) -> None:
         "--delimiter",
         type=character,
         metavar="CHARACTER",
-        help="field delimiter (default: comma, semicolon or tab, whichever splits the first lines)",
+        help="field delimiter (default: comma, semicolon, tab or |, whichever splits the first lines)",
     )
     parser.add_argument(
         "--header",

@@ -1,7 +1,6 @@
 """``widemargin select``: choose a model for a table and save it."""
 
 import argparse
-import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -9,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from widemargin.cli import compact, sequences
-from widemargin.cli.messages import MISUSED, CommandError, Facts, note, print_facts, progress_bar
+from widemargin.cli.messages import CommandError, Facts, note, print_facts, progress_bar
 from widemargin.cli.options import add_table_options, fold_count, layout_of, n_jobs, seconds
+from widemargin.cli.places import add_force, require_other_output, require_place
 from widemargin.datasets import Table, read_table
 from widemargin.datasets.delimited import is_number
 from widemargin.datasets.tables import TARGET_NAMES
 from widemargin.model_selection.grid.results import UnfinishedSearchWarning
-from widemargin.model_selection.selection import Selection, select
-from widemargin.persistence.model_file import save_model
+from widemargin.model_selection.selection import Selection, journal_files, select
+from widemargin.persistence.model_file import is_model_file, save_model
 from widemargin.study import JournalError
 from widemargin.study.progress import duration
 from widemargin.study.report import SearchReport
@@ -61,15 +61,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--n-jobs", type=n_jobs, default=-1, metavar="N", help="threads; -1 uses all cores (default: %(default)s)"
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
+    add_force(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Choose a model, print what was chosen, and save it."""
-    tables = [arguments.table, *arguments.others, arguments.costs]
-    require_place("--model", arguments.model, *tables, arguments.journal)
-    # A grid that is extended writes further journal files to the same folder.
-    require_place("--journal", arguments.journal, *tables)
+    require_places(arguments)
     table = training_table(arguments)
     assert table.y is not None
     require_target(table, arguments.task)
@@ -79,6 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.compact:
         small, facts = compact.chosen(arguments, table)
         print_facts(facts)
+        if not compact.beats_chance(small, table):
+            note(no_better("a single class", guessed=False))
         rates = {"recognition_rate": small.recognition_rate_, "quality": small.quality_}
         save(small, arguments.model, table, rates)
         return 0
@@ -86,6 +86,10 @@ def run(arguments: argparse.Namespace) -> int:
     require_folds(table.y, folds, regression)
     sequences.require_groups(table.groups, folds)
     warnings.simplefilter("ignore", UnfinishedSearchWarning)  # the report counts what was not finished
+    # Whole numbers may be either; two of them are classes to everybody.
+    guessed = arguments.task is None and table.y.dtype.kind in "iu" and len(np.unique(table.y)) > 2
+    if guessed:
+        note(guessed_task(table, regression))
     try:
         chosen = select(
             table.X,
@@ -105,9 +109,22 @@ def run(arguments: argparse.Namespace) -> int:
     except (JournalError, ValueError) as problem:
         raise CommandError(str(problem)) from None
     print_facts(described(chosen, table, regression=regression, folds=folds))
-    selection = {"score": chosen.score, "standard_error": chosen.standard_error, **chosen.parameters}
+    if not chosen.beats_baseline:
+        note(no_better("the mean" if regression else "the most frequent class", guessed=guessed))
+    selection = {"score": chosen.score, "standard_error": chosen.standard_error, "baseline": chosen.baseline}
+    selection |= chosen.parameters
     save(chosen.model, arguments.model, table, selection)
     return 0
+
+
+def require_places(arguments: argparse.Namespace) -> None:
+    """Refuse files that must not be written; a model replaces a model, and a journal goes on."""
+    tables = [arguments.table, *arguments.others, arguments.costs]
+    journals = [] if arguments.journal is None else journal_files(arguments.journal)
+    require_other_output(*tables)
+    require_place("--model", arguments.model, *tables, *journals, force=arguments.force, ours=is_model_file)
+    for journal in journals:  # never replaced: a journal refuses what is none
+        require_place("--journal", journal, *tables, force=True)
 
 
 def save(model: Any, path: Path | None, table: Table, selection: dict[str, float]) -> None:
@@ -134,42 +151,6 @@ def training_table(arguments: argparse.Namespace) -> Table:
     for sentence in table.notes:
         note(sentence)
     return table
-
-
-def require_place(option: str, path: Path | None, *others: Path | None) -> None:
-    """Refuse a file that cannot be written, or that is already used for something else.
-
-    Parameters
-    ----------
-    option : str
-        The option that names the file, for the message.
-    path : Path or None
-    *others : Path or None
-        Files that it must not be.
-    """
-    if path is None:
-        return
-    target = _real(path)
-    if target.is_dir():
-        raise CommandError(f"{option} must name a file, got the folder {path}")
-    if not target.parent.is_dir():
-        raise CommandError(f"{option} must name a file in a folder that exists, got {path}")
-    if any(other is not None and _real(other) == target for other in others):
-        raise CommandError(f"{option} must name a file of its own, got {path}, which is named twice", MISUSED)
-    if target.exists() and not _may_write(target):
-        raise CommandError(f"{option} must name a file that may be written to, got {path}")
-    # Devices are written to as they are; other files by way of a new one beside them.
-    if (target.is_file() or not target.exists()) and not _may_write(target.parent):
-        raise CommandError(f"{option} must name a file in a folder that may be written to, got {path}")
-
-
-def _real(path: Path) -> Path:
-    return Path(os.path.realpath(path))
-
-
-def _may_write(path: Path) -> bool:
-    mode = os.W_OK | os.X_OK if path.is_dir() else os.W_OK
-    return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
 
 
 def require_target(table: Table, task: str | None) -> None:
@@ -206,6 +187,23 @@ def require_folds(y: Any, folds: int, regression: bool) -> None:
         raise CommandError(f"--cv must be from 2 to {least}, the number of samples of {whole}; got {folds}")
 
 
+def guessed_task(table: Table, regression: bool) -> str:
+    """Say what whole numbers were taken for, which may be either, and how to change it."""
+    named = "The target" if table.target is None else f"The target, column {table.target!r},"
+    different = len(np.unique(np.asarray(table.y)))
+    taken, other = ("a number to predict", CLASSIFICATION) if regression else ("classes", REGRESSION)
+    return f"{named} holds {different:,} different whole numbers, taken as {taken}; add --task {other} to change that."
+
+
+def no_better(alone: str, *, guessed: bool) -> str:
+    """Warn of a model that might as well not be there."""
+    other = ", or the task is another one (--task)" if guessed else ""
+    return (
+        f"Warning: the model is not better than {alone} alone by two standard errors; the features may say nothing "
+        f"about the target{other}."
+    )
+
+
 def described(chosen: Selection, table: Table, *, regression: bool, folds: int) -> Facts:
     """Say in a few lines what was chosen, how sure that is, and what it took."""
     kind = "numeric target" if regression else f"{len(np.unique(np.asarray(table.y)))} classes"
@@ -218,7 +216,8 @@ def described(chosen: Selection, table: Table, *, regression: bool, folds: int) 
         (
             "score",
             f"{'R^2' if regression else 'accuracy'} {chosen.score:.4f}, standard error {chosen.standard_error:.4f} "
-            f"over {folds} folds{whole}",
+            f"over {folds} folds{whole}; {'the mean' if regression else 'the most frequent class'} alone has "
+            f"{chosen.baseline:.4f}",
         ),
         ("ties", _tied(chosen)),
         ("work", _work(work)),

@@ -22,6 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "others",
         type=Path,
         nargs="*",
+        default=[],  # without one, argparse calls the argument required
         metavar="FASTA",
         help="further FASTA files: each holds the sequences of one class",
     )

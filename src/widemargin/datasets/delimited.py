@@ -22,7 +22,10 @@ MISSING = frozenset({"", "?", "n/a", "na", "nan", "null"})
 SAMPLE_ROWS = 10
 
 #: On a tie the first wins: commas are the likeliest to occur inside the fields of a table split by something else.
-_DELIMITERS = "\t;,"
+_DELIMITERS = "\t;,|"
+
+#: What they are, in words.
+DELIMITERS = "commas, semicolons, tabs or |"
 
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
@@ -122,16 +125,17 @@ def find_layout(
 ) -> Grid:
     """Find the delimiter, the header and the column names of a file's content.
 
-    With ``delimiter=None`` it is the one of tab, semicolon and comma that splits the first rows into equally many
-    fields, most of them numbers; of several, the one that makes most fields. With ``header=None`` the first row holds
-    names if one of the `known` names is among them; if no field of it is a number; or if a string stands above a
-    number, and the other fields are different whole numbers, as in ``0,1,2,label``.
+    With ``delimiter=None`` it is the one of tab, semicolon, comma and | that splits the first rows into equally many
+    fields, most of them numbers; of several, the one that makes most fields, but | last: names of sequences hold it.
+    With ``header=None`` the first row holds names if one of the `known` names is among them; if no field of it is a
+    number; or if a string stands above a number, and the other fields are different whole numbers, as in
+    ``0,1,2,label``.
     """
     if delimiter is None:
         delimiter = max(_DELIMITERS, key=lambda candidate: _split_quality(data, candidate))
     sample = [fields for _, fields in islice(_records(file, data, delimiter), 2)]
     if not sample:
-        raise TableError(f"{file} is empty; expected rows of numbers, separated by commas, semicolons or tabs.")
+        raise TableError(f"{file} is empty; expected rows of numbers, separated by {DELIMITERS}.")
     first = [field.strip() for field in sample[0]]
     if header is None:
         header = not set(known).isdisjoint(first) or _looks_like_names(first, sample[1] if len(sample) > 1 else [])
@@ -161,8 +165,10 @@ def _looks_like_names(first: list[str], second: list[str]) -> bool:
     return above_number and all(map(str.isdecimal, numbers)) and len(set(numbers)) == len(numbers)
 
 
-def _split_quality(data: bytes, delimiter: str) -> tuple[bool, int, int]:
+def _split_quality(data: bytes, delimiter: str) -> tuple[bool, int, bool, int]:
     """Tell whether the first rows split into equally many fields, how many are numbers, and how many a row has.
+
+    The last but one tells | from the others.
 
     Numbers come first: in ``0.5,left;right`` they say which of the two is the delimiter.
     """
@@ -172,7 +178,7 @@ def _split_quality(data: bytes, delimiter: str) -> tuple[bool, int, int]:
         rows.extend(fields for _, fields in islice(_records("", data, delimiter), SAMPLE_ROWS))
         splits = len({len(fields) for fields in rows}) == 1 and len(rows[0]) > 1
     numbers = sum(is_number(field) or bool(_DECIMAL_COMMA.fullmatch(field.strip())) for row in rows for field in row)
-    return splits, numbers if splits else 0, max(map(len, rows), default=0)
+    return splits, numbers if splits else 0, delimiter != "|", max(map(len, rows), default=0)
 
 
 def _records(file: str, data: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:

@@ -2,14 +2,18 @@
 
 import re
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from os import fspath
 
 from widemargin.datasets.delimited import TableError
 from widemargin.datasets.text_file import FilePath, text_lines
 
-#: Letters of nucleotides and amino acids with their ambiguity codes, a gap and a stop.
-_NO_LETTER = re.compile(r"[^A-Za-z*-]")
+#: Letters of nucleotides and amino acids with their ambiguity codes, gaps and a stop.
+_NO_LETTER = re.compile(r"[^A-Za-z*.-]")
+
+#: Lines that begin so may hold any text, in any encoding.
+_HEADER, _COMMENT = ">", ";"
 
 
 @dataclass(frozen=True)
@@ -47,15 +51,17 @@ class _Record:
 def read_fasta(path: FilePath, *, alphabet: str | None = None) -> Sequences:
     r"""Read a FASTA file.
 
-    Letters are turned into upper case (lower case usually marks repeats), empty lines are skipped. Files whose name
-    ends in .gz, .bz2 or .xz are decompressed on the way.
+    Letters are turned into upper case (lower case usually marks repeats). Empty lines, comments (lines that begin with
+    ``;``) and blanks within lines are skipped. Lines may end as on any system, and headers that are no UTF-8 are read
+    as Latin-1. Files whose name ends in .gz, .bz2 or .xz are decompressed on the way.
 
     Parameters
     ----------
     path : str or path-like
         The file.
     alphabet : str or None, default=None
-        The letters that are accepted, such as "ACGTN"; None accepts every letter, ``-`` and ``*``.
+        The letters that are accepted, such as "ACGTN"; None accepts every letter, ``-``, ``.`` and
+        ``*``.
 
     Returns
     -------
@@ -65,8 +71,7 @@ def read_fasta(path: FilePath, *, alphabet: str | None = None) -> Sequences:
     ------
     TableError
         In one sentence with the file, the line and the record, if a record has no letters, if a character is no letter
-        of the alphabet, or if the file was cut off, as far as can be known: a compressed file that ends too early, or a
-        last record that is shorter than all others, which are of one length, and ends within a line.
+        of the alphabet, or if a compressed file was cut off.
     OSError
         If the file cannot be read.
 
@@ -90,18 +95,17 @@ def read_fasta(path: FilePath, *, alphabet: str | None = None) -> Sequences:
         raise ValueError(f"alphabet must be a string of letters such as 'ACGTN', or None, got {alphabet!r}.")
     wrong = _NO_LETTER if alphabet is None else re.compile(f"[^{re.escape(alphabet.upper())}]")
     records: list[_Record] = []
-    number, text = 0, ""
-    for number, text in enumerate(text_lines(path), start=1):
-        line = text.strip()
-        if line.startswith(">"):
+    number = 0
+    for number, line in enumerate(_lines(path), start=1):
+        if line.startswith(_HEADER):
             _require_letters(name, records)
             records.append(_header(name, number, line))
-        elif line:
+        elif line and not line.startswith(_COMMENT):
             if not records:
                 raise TableError(
                     f"{name}, line {number}: {line[:20]!r} found, expected a header such as '>name' first."
                 )
-            letters = line.upper()
+            letters = "".join(line.split()).upper()
             if found := wrong.search(letters):
                 raise TableError(
                     f"{name}, line {number}: {found[0]!r} found in record {records[-1].name!r}, expected "
@@ -112,8 +116,15 @@ def read_fasta(path: FilePath, *, alphabet: str | None = None) -> Sequences:
         raise TableError(f"{name} holds no sequences; expected lines such as '>name', each followed by letters.")
     _require_letters(name, records)
     sequences = ["".join(record.letters) for record in records]
-    _require_end(name, number, text, records)
+    _warn_of_end(name, number, records)
     return Sequences([record.name for record in records], [record.description for record in records], sequences)
+
+
+def _lines(path: FilePath) -> Iterator[str]:
+    """Yield lines without their ends, which may be those of any system."""
+    for text in text_lines(path, latin=(_HEADER, _COMMENT)):
+        for line in text.rstrip("\r\n").split("\r"):
+            yield line.strip()
 
 
 def _header(name: str, number: int, line: str) -> _Record:
@@ -130,11 +141,11 @@ def _require_letters(name: str, records: list[_Record]) -> None:
         )
 
 
-def _require_end(name: str, number: int, last: str, records: list[_Record]) -> None:
-    """Refuse a file that was cut off in its last record; warn of one that may have been.
+def _warn_of_end(name: str, number: int, records: list[_Record]) -> None:
+    """Warn of a file that may have been cut off in its last record.
 
-    What speaks for it is a last record shorter than the others, where these are of one length. It may be meant to be:
-    so is the last piece of a genome that was cut into pieces, but such a file rarely ends within a line.
+    What speaks for it is a last record shorter than the others, where these are of one length, that ends with a full
+    line where they go on. It may be meant to be: so may the last piece of a genome that was cut into pieces.
     """
     *others, final = records
     lengths, given = {len(record) for record in others}, len(final)
@@ -148,9 +159,4 @@ def _require_end(name: str, number: int, last: str, records: list[_Record]) -> N
             f"{full}, and ends with a full line; if the file was cut off there, letters are missing (write each "
             "sequence on one line if not).",
             stacklevel=3,
-        )
-    elif not last.endswith("\n"):
-        raise TableError(
-            f"{name}, line {number}: the file ends within a line, and record {final.name!r} has {given} letters where "
-            f"all others have {full}: it was cut off (end the line if not)."
         )

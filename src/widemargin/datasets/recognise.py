@@ -27,12 +27,13 @@ _FORMAT_OF = {
     **dict.fromkeys((".fasta", ".fa", ".fas", ".fna", ".ffn", ".faa"), FASTA),
 }
 _LIBSVM_LINE = re.compile(rb"[^\s:,;]+(\s+\d+:[^\s:]+)+\s*(#.*)?")
-_LETTERS = re.compile(rb"[A-Za-z*-]+")
+_JSON = re.compile(rb'[\[\s]*\{\s*("|$)')
+_LETTERS = re.compile(rb"[A-Za-z*. \t-]+")
 _FOREIGN = {
     b"\xff\xfe": "UTF-16 text; save it as UTF-8",
     b"\xfe\xff": "UTF-16 text; save it as UTF-8",
     b"PK\x03\x04": "a zip archive (a spreadsheet or a model, perhaps); a table in CSV, TSV or LIBSVM format is needed",
-    b"PAR1": "a Parquet file; save the table as CSV",
+    b"PAR1": "a Parquet file; save the table as CSV, as pandas.read_parquet(...).to_csv(...) does",
     b"\x1f\x8b": "compressed by gzip; its name must end in .gz",
     b"%PDF": "a PDF document; a table in CSV, TSV or LIBSVM format is needed",
 }
@@ -58,6 +59,11 @@ def open_table(
     with open_bytes(path) as stream:
         head = stream.read(HEAD_BYTES)
         _require_text(name, head)
+        if format is None and delimiter is None and _JSON.match(head.removeprefix(BOM_UTF8)):
+            raise TableError(
+                f"{name} holds JSON; save the table as CSV, as pandas.read_json(..., lines=True).to_csv(...) does with "
+                "JSON lines."
+            )
         recognised = (
             format or (delimiter and "csv") or _FORMAT_OF.get(uncompressed(name).suffix.lower()) or _format_of(head)
         )
@@ -98,6 +104,7 @@ def _require_text(name: str, head: bytes) -> None:
 def _format_of(head: bytes) -> str:
     lines = [line.strip() for line in head.splitlines()]
     lines = [line for line in lines if line and not line.startswith(b"#")]
-    if lines and lines[0].removeprefix(BOM_UTF8).startswith(b">") and all(map(_LETTERS.fullmatch, lines[1:2])):
+    records = [line for line in lines if not line.removeprefix(BOM_UTF8).startswith(b";")]
+    if records and records[0].removeprefix(BOM_UTF8).startswith(b">") and all(map(_LETTERS.fullmatch, records[1:2])):
         return FASTA
     return LIBSVM if any(map(_LIBSVM_LINE.fullmatch, lines[:HEAD_LINES])) else "csv"

@@ -1,17 +1,26 @@
 """Tables as users have them: CSV, TSV, LIBSVM and FASTA files, recognised by name or content; to train, to predict."""
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import fspath
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from widemargin.datasets.checks import FloatMatrix
-from widemargin.datasets.delimited import Grid, TableError, counted_names, is_number, listed, read_columns, text_columns
+from widemargin.datasets.columns import COUNTED, Values, assembled, have_names, raw_columns
+from widemargin.datasets.delimited import (
+    DELIMITERS,
+    Grid,
+    TableError,
+    counted_names,
+    is_number,
+    listed,
+    read_columns,
+    text_columns,
+)
 from widemargin.datasets.fasta_table import read_fasta_table
 from widemargin.datasets.recognise import FASTA, FORMATS, open_table, read_sparse
 from widemargin.datasets.text_file import FilePath, labels_of
@@ -33,9 +42,6 @@ TARGET_NAMES = ("label", "target", "class", "y")
 #: Different values that a text column may have to be encoded.
 MOST_VALUES = 20
 
-Values: TypeAlias = Mapping[str, Sequence[str]]
-
-_COUNTED = re.compile(r"column \d+")
 _ADVICE = (
     " (the options ignore and encode leave a column of text out, or turn it into numbers; sequence takes one as the "
     "sample)"
@@ -117,7 +123,7 @@ def read_table(
     format : {"csv", "tsv", "libsvm", "fasta"} or None, default=None
         What the file holds, whatever its name; None finds out.
     delimiter : str or None, default=None
-        The character between fields; None finds out which of comma, semicolon and tab it is.
+        The character between fields; None finds out which of comma, semicolon, tab and | it is.
     header : bool or None, default=None
         Whether the first line holds column names; None decides by the first two lines.
     encode : bool, default=False
@@ -274,7 +280,7 @@ def read_features(
     ([[5.1, 3.5]], ("Column 'species', which the model predicts, is ignored.",))
     """
     encoded = encoded or {}
-    raw = None if names is None else _raw_columns(names, encoded)
+    raw = None if names is None else raw_columns(names, encoded)
     known = raw if raw is not None and have_names(raw) else []
     source = open_table(path, format, header, known, delimiter)
     if not isinstance(source, Grid):
@@ -291,7 +297,7 @@ def read_features(
     assert names is not None
     own = [names[number] for number in read]
     used = {name: values for name, values in encoded.items() if any(f"{name}={value}" in own for value in values)}
-    columns, notes = _matching_columns(source, raw, _raw_columns(own, used), target)
+    columns, notes = _matching_columns(source, raw, raw_columns(own, used), target)
     return Features(_predict_from(source, columns, own, used), notes)
 
 
@@ -336,7 +342,7 @@ def read_sequences(
     >>> new.X, new.ids
     (['ACGT', 'GGTA'], ['first', 'second'])
     """
-    known = [] if column is None or _COUNTED.fullmatch(column) else [column]
+    known = [] if column is None or COUNTED.fullmatch(column) else [column]
     grid = open_table(path, format, header, known, delimiter)
     if grid == FASTA:
         records = read_fasta_table(path)
@@ -476,8 +482,8 @@ def _train_on(
     columns = roles.others
     if not columns:
         raise TableError(
-            f"{grid.file} has no column left for a feature; fields must be separated by commas, semicolons or "
-            "tabs, unless a delimiter is given."
+            f"{grid.file} has no column left for a feature; fields must be separated by {DELIMITERS}, unless a "
+            "delimiter is given."
         )
     nameless = sorted(grid.nameless.intersection([*columns, roles.target]))
     if nameless:
@@ -492,7 +498,7 @@ def _train_on(
     texts, labelling = texts[: len(text)], texts[len(text) :]
     encoded = {grid.names[column]: _values(grid, column, found) for column, found in zip(text, texts, strict=True)}
     names = _feature_names(grid, columns, encoded)
-    X = _assembled(names, [grid.names[column] for column in numeric], numbers, encoded, texts)
+    X = assembled(names, [grid.names[column] for column in numeric], numbers, encoded, texts)
     return roles.table(grid, X, names, labelling, encoded=encoded)
 
 
@@ -544,24 +550,6 @@ def _feature_names(grid: Grid, columns: Sequence[int], encoded: Values) -> list[
     return names
 
 
-def _assembled(
-    names: Sequence[str], numeric: Sequence[str], numbers: FloatMatrix, encoded: Values, texts: Sequence[list[str]]
-) -> FloatMatrix:
-    """Put numbers, and zeros and ones for strings, into the order of the features."""
-    if not encoded:
-        return numbers
-    parts = dict(zip(numeric, numbers.T, strict=True))
-    for (name, values), found in zip(encoded.items(), map(np.array, texts), strict=True):
-        parts |= {f"{name}={value}": (found == value).astype(np.float64) for value in values}
-    return np.column_stack([parts[name] for name in names])
-
-
-def _raw_columns(names: Sequence[str], encoded: Values) -> list[str]:
-    """Name the columns of a table that features are made of."""
-    made_of = {f"{column}={value}": column for column, values in encoded.items() for value in values}
-    return list(dict.fromkeys(made_of.get(name, name) for name in names))
-
-
 def _matching_columns(
     grid: Grid, raw: Sequence[str], read: Sequence[str], target: str | None
 ) -> tuple[dict[str, int], tuple[str, ...]]:
@@ -606,17 +594,6 @@ def _columns_in_order(grid: Grid, expected: int, target: str | None) -> tuple[li
     )
 
 
-def have_names(raw: Sequence[str]) -> bool:
-    """Tell whether names of columns are more than their numbers, which tables without a header have.
-
-    Examples
-    --------
-    >>> have_names(["column 1", "column 2"]), have_names(["length", "column 2"])
-    (False, True)
-    """
-    return not all(map(_COUNTED.fullmatch, raw))
-
-
 def _left_aside(names: Sequence[str], why: str) -> str:
     column, are = ("Column", "is") if len(names) == 1 else ("Columns", "are")
     return f"{column} {listed(names)}, {why}, {are} ignored."
@@ -630,4 +607,4 @@ def _predict_from(grid: Grid, columns: dict[str, int], names: Sequence[str], enc
         for line, value in zip(lines, found, strict=True):
             if value not in values:
                 raise grid.complaint(line, columns[name], value, f"one of {listed(values)}")
-    return _assembled(names, numeric, numbers, encoded, texts)
+    return assembled(names, numeric, numbers, encoded, texts)

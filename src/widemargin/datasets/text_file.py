@@ -4,6 +4,7 @@ import bz2
 import gzip
 import lzma
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike, fspath
@@ -67,17 +68,30 @@ def lines_of(stream: IO[bytes], name: str) -> Iterator[bytes]:
         yield line
 
 
-def text_lines(path: FilePath) -> Iterator[str]:
-    """Yield the lines of a text file with their ends; refuse bytes that are no text, and files that were cut off."""
+def text_lines(path: FilePath, *, latin: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield the lines of a text file with their ends; refuse bytes that are no text, and files that were cut off.
+
+    Lines that begin in one of these ways are read as `latin` text where they are no UTF-8.
+    """
+    free = tuple(beginning.encode() for beginning in latin)
     name, number = fspath(path), 0
     with open_bytes(path) as stream:
         try:
             for number, line in enumerate(lines_of(stream, name), start=1):
                 if b"\0" in line:
                     raise TableError(f"{name}, line {number}: a zero byte found, expected a text file.")
-                yield line.decode().removeprefix("\N{BYTE ORDER MARK}")
+                yield _decoded(line, free)
         except UnicodeDecodeError:
             raise TableError(f"{name}, line {number}: bytes found that are no UTF-8, expected a text file.") from None
+
+
+def _decoded(line: bytes, free: tuple[bytes, ...]) -> str:
+    try:
+        return line.decode().removeprefix("\N{BYTE ORDER MARK}")
+    except UnicodeDecodeError:
+        if not line.removeprefix(BOM_UTF8).startswith(free):
+            raise
+        return line.removeprefix(BOM_UTF8).decode("latin-1")
 
 
 def content_of(stream: IO[bytes], name: str, head: bytes = b"") -> bytes:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -47,7 +48,8 @@ from widemargin.kernels import Kernel, Linear
 from widemargin.kernels.base import is_kernel_object
 from widemargin.kernels.rows import (
     LARGEST_DEGREE,
-    FixedKernel,
+    TILE,
+    KernelCallable,
     KernelParameters,
     RowSource,
     canonical,
@@ -58,9 +60,11 @@ from widemargin.kernels.rows import (
     take,
 )
 from widemargin.kernels.scikit_learn import as_kernel
+from widemargin.kernels.sequences import letters_left_out
 from widemargin.kernels.spread import column_moments, scale_gamma
 from widemargin.machines.dual import Outcome, SolverOptions, StopRule, Vector, cache_bytes, grace_of
 from widemargin.runtime import Allowance, thread_count
+from widemargin.runtime.callbacks import CallbackSupport
 from widemargin.solvers import MINIMUM_NORM, ONE_CLASS_MARGIN, Solver, as_solver, require_able
 
 #: Parameters that kernel objects have by themselves, and their defaults.
@@ -101,7 +105,7 @@ def accepted_defaults(cls: Any) -> dict[str, Any]:
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
-class KernelModel(BaseEstimator):  # type: ignore[misc]
+class KernelModel(BaseEstimator, CallbackSupport):  # type: ignore[misc]
     """Parameters and steps of a fit that do not depend on what is learnt.
 
     Parameters are fields: a subclass adds its own, extends the table of what they accept, and writes ``fit`` from the
@@ -139,6 +143,9 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     #: Where decision values are known without computing them; see :meth:`_knowing`.
     _known_values: KnownFunctions | None = field(init=False, default=None)
 
+    #: Whether a model of dense samples takes sparse ones, too, as streams bring them; scikit-learn's do not.
+    _mixes_sparse_and_dense: ClassVar[bool] = False
+
     #: What the parameters accept.
     _accepts: ClassVar[Mapping[str, Accepts]] = {
         "kernel": require_kernel,
@@ -153,16 +160,6 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         "verbose": require_flag,
         "n_jobs": require_jobs,
     }
-
-    #: Parameters of scikit-learn's class of this name that there are none of here, and what to do instead.
-    _elsewhere: ClassVar[Mapping[str, str]] = {}
-
-    def __new__(cls, *positional: Any, **parameters: Any) -> Self:
-        """Say, of parameters that scikit-learn's class has and this one has not, what to do instead."""
-        for name in cls._elsewhere.keys() & parameters:
-            raise TypeError(cls._elsewhere[name])
-        new: Self = super().__new__(cls)
-        return new
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -183,8 +180,6 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         estimator
             The estimator itself.
         """
-        for name in self._elsewhere.keys() & params:
-            raise ValueError(self._elsewhere[name])
         solver = params.get("solver", self.solver)
         if isinstance(solver, str) and any(name.startswith("solver__") for name in params):
             params = {**params, "solver": as_solver(solver)}
@@ -293,12 +288,14 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             "sequences, pass a list or column of strings and a kernel of sequences, such as kernel=Oligo()"
         )
 
-    def _checked_kernel(self, X: Any, weights: Vector, *, tell: bool = True, checked: bool = False) -> KernelParameters:
+    def _checked_kernel(
+        self, X: Any, weights: Vector, *, tell: bool = True, checked: bool = False, rows_next: bool = False
+    ) -> KernelParameters:
         """Resolve the kernel for checked samples and their weights: gamma="scale" and gamma="auto" become numbers.
 
         Where the two do not suit each other, that is refused or warned of; kernel values that depend on the order of
         the samples are refused. Without `tell` nobody is warned, and what was `checked` is not looked at again: for
-        those who ask a second time.
+        those who ask a second time. Where :meth:`_row_source` is what comes next (`rows_next`), it may compare values.
         """
         kernel, gamma, names = self.kernel, self.gamma, getattr(self, "feature_names_in_", None)
         if not isinstance(kernel, str) and is_kernel_object(kernel):
@@ -331,7 +328,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
                 if tell:
                     warn_if_indefinite(X)
             found = KernelParameters(kernel, number, float(self.coef0), int(self.degree))
-        if not checked and callable(found.kernel):
+        compared = rows_next and count(X) <= TILE and self._computes_at_once(found, count(X))
+        if not checked and callable(found.kernel) and not compared:
             self._allowance().run(require_symmetric, found.kernel, X)
         return found
 
@@ -346,15 +344,22 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     def _row_source(self, X: Any, kernel: KernelParameters) -> RowSource:
         """Kernel rows of checked samples, refused where their values leave the range of the arithmetic.
 
-        Rows of a kernel object that the core cannot compute cost a call each: where the cache has room for all of them,
-        and nobody waits with a clock, they are computed at once.
+        Rows that Python computes cost a call each: where the cache has room for all of them, and nobody waits with a
+        clock, they are computed at once.
         """
         rows = self._rows_of(X, kernel)
         require_moderate_diagonal(rows, kernel)
-        at_once = isinstance(kernel.kernel, FixedKernel) and not kernel.kernel.in_core and self.max_time is None
-        if at_once and 8 * rows.size**2 <= cache_bytes(self.cache_size, rows.size, "float64"):
-            return source_at_once(cast(FixedKernel, kernel.kernel), X, thread_count(self.n_jobs))
-        return rows
+        if not self._computes_at_once(kernel, rows.size):
+            return rows
+        function = cast(KernelCallable, kernel.kernel)
+        return source_at_once(function, X, thread_count(self.n_jobs))
+
+    def _computes_at_once(self, kernel: KernelParameters, n: int) -> bool:
+        """Whether Python computes all values among `n` samples before the solver begins, which keeps copies of some."""
+        in_python = callable(kernel.kernel) and not getattr(kernel.kernel, "in_core", False)
+        if not in_python or self.max_time is not None:
+            return False
+        return 16 * n**2 <= cache_bytes(self.cache_size, 2 * n, "float64")
 
     def _stop_rule(self, n: int, began: float) -> StopRule:
         """Tolerance and budgets for `n` samples in a fit that began at this moment."""
@@ -399,18 +404,18 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         found = Expansion(
             support,
             np.array([len(support)], dtype=np.int32),
-            np.ascontiguousarray(coefficients[support], dtype=np.float64)[np.newaxis],
+            np.ascontiguousarray(coefficients[support], dtype=np.float64).reshape(1, -1),
             np.array([intercept], dtype=np.float64),
         )
         self._keep_functions(X, kernel, found, FitReport.of_one(outcome, len(support)))
         self.n_iter_ = outcome.iterations
 
-    def _tell(self) -> None:
-        """Print the report of the fit if asked to; warn if a problem was left before its tolerance was met."""
+    def _tell(self, remark: Callable[[], str] = str) -> None:
+        """Print the report of the fit if asked to; warn, with a remark, if a problem was left before its tolerance."""
         if self.verbose:
             print(self.fit_report_)
         if self.fit_status_:
-            warn_of_early_ends(self.fit_report_, self.tol)
+            warn_of_early_ends(self.fit_report_, self.tol, remark())
 
     def _layout(self) -> Layout:
         """Return where the coefficients of the decision functions lie in ``dual_coef_``."""
@@ -441,30 +446,65 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             return X
         if self.kernel == "precomputed" and sp.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported; pass a dense matrix.")
+        if sp.issparse(X):
+            self._require_sparse_support()
         require_samples(X)
         with numbers_needed(self._why_numbers()):
             numbers = check_array(X, **NUMBERS, estimator=self)
         numbers = canonical(numbers) if sp.issparse(numbers) else numbers
         require_finite(numbers, getattr(self, "feature_names_in_", None))
+        if self.kernel == "precomputed":
+            self._require_values_with_all(numbers)
         validate_data(self, X, reset=False, skip_check_array=True)
         return numbers
+
+    def _require_values_with_all(self, K: Any) -> None:
+        """Refuse kernel values with other samples than those that a model was trained on."""
+        n = self.__dict__.get("n_features_in_", K.shape[1])
+        if K.shape[1] != n:
+            raise ValueError(
+                f"X has {K.shape[1]} features, but {type(self).__name__} is expecting {n} features as input: for "
+                f"kernel='precomputed', X holds kernel values with the {n} training samples, shape (n_samples, {n})."
+            )
+
+    def _require_sparse_support(self) -> None:
+        """Refuse sparse samples, as scikit-learn does, for a model that was trained on dense ones."""
+        of_core = isinstance(self.kernel, str) and not self._mixes_sparse_and_dense
+        if of_core and "dual_coef_" in self.__dict__ and not sp.issparse(self.dual_coef_):
+            raise ValueError(
+                f"cannot use sparse input in {type(self).__name__!r} trained on dense data; pass X.toarray()."
+            )
 
     def _function_values(self, X: Any) -> Matrix:
         """Check `X` and evaluate all decision functions, shape (n, functions), in the sign of the attributes."""
         if self._known_values is not None:
             return self._known_values(X)
-        X = self._check_to_predict(X)
-        return self._functions().values(X)
+        return self._functions().values(self._check_to_predict(X))
 
     def _check_to_predict(self, X: Any) -> Any:
         """Check that there is a fitted model, and the samples that it is to predict."""
         self._require_fit()
-        return self._check_new_data(X)
+        X = self._check_new_data(X)
+        self._warn_of_unknown_letters(X)
+        return X
 
     def _require_fit(self) -> None:
         """Refuse to predict before a fit, unless decision values are known."""
         if "_kernel_parameters" not in self.__dict__ and self._known_values is None:
             check_is_fitted(self)
+
+    def _warn_of_unknown_letters(self, X: Any) -> None:
+        """Warn of letters that the training data did not hold, if these were to say which there are."""
+        if not self._takes_objects or not is_kernel_object(self.kernel) or self._kernel_parameters.source is None:
+            return
+        unknown = letters_left_out(as_kernel(self.kernel), self._kernel_parameters.source, X)
+        if unknown:
+            warnings.warn(
+                f"X holds letters that are not in the alphabet of the kernel, taken from the training data: "
+                f"{', '.join(map(repr, sorted(unknown)))}; oligomers with them are skipped. Pass the kernel an "
+                "alphabet of all letters that may ever occur (alphabet=...) if they matter.",
+                stacklevel=5,
+            )
 
     def _knowing(self, values: KnownFunctions | None = None, **attributes: Any) -> Self:
         """Return a copy that knows some fitted attributes, and its decision values on some samples, without a fit."""

@@ -25,10 +25,13 @@ from widemargin.estimators.validation import (
     require_class_weight,
     require_flag,
 )
-from widemargin.kernels.rows import KernelParameters
+from widemargin.kernels.rows import KernelParameters, take
 from widemargin.kernels.spread import moderate
 from widemargin.machines.classifier import Pair, PairSolution, SolvedPairs, classes_present, rescaled
 from widemargin.machines.dual import COLUMNS, Vector
+
+#: So many training samples at most are predicted to see whether a model that was left early is better than chance.
+MOST_PREDICTED = 500
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -101,12 +104,17 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         """Numbers of the classes that are predicted for samples."""
         if not self._votes:
             return self._winners(self._function_values(X))
-        return np.asarray(np.argmax(self._tallied(X, counted(self._rule(), self.break_ties)), axis=1))
+        return np.asarray(np.argmax(self._tallied(X, self._counted), axis=1))
 
     @property
     def _votes(self) -> bool:
         """Whether pairs of more than two classes decide."""
         return len(self.classes_) > 2 and self.multi_class == "ovo"
+
+    @property
+    def _counted(self) -> str:
+        """What is counted of the pairs to predict."""
+        return counted(self._rule(), self.break_ties)
 
     def _tallied(self, X: Any, rule: str) -> Matrix:
         """Return what the pairs of classes say of the samples `X`: a number for each class."""
@@ -114,6 +122,26 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
             return self._known_values.tallied(X, rule)
         X = self._check_to_predict(X)
         return self._functions().tallied(X, rule)
+
+    def _remark(self, X: Any, labels: NDArray[np.intp], weights: Vector) -> str:
+        """Say so if time ran out for a model that predicts no more training samples than the majority class does.
+
+        Some samples tell: the two shares are compared within two standard errors.
+        """
+        if not any(one.reason == "time budget" for one in self.fit_report_):
+            return ""
+        used = np.flatnonzero(weights > 0)
+        some = used[np.linspace(0, len(used) - 1, min(len(used), MOST_PREDICTED)).astype(np.intp)]
+        share = weights[some] / weights[some].sum()
+        found = self._winners(self._functions().values(take(X, some)))
+        right = float(share @ (found == labels[some]))
+        majority = float(np.bincount(labels[some], weights=share).max())
+        if right - majority > 2.0 * float(np.sqrt(majority * (1.0 - majority) * (share @ share))):
+            return ""
+        return (
+            f" The model is near chance: it predicts {right:.1%} of the training samples, and the majority class alone "
+            f"would predict {majority:.1%}; it is of no use yet."
+        )
 
     def _winners(self, values: Matrix) -> NDArray[np.intp]:
         """Numbers of the classes that are predicted."""
@@ -158,10 +186,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         self.classes_, labels = np.unique(y, return_inverse=True)
         if whole and 2 * len(self.classes_) >= len(y):
             check_classification_targets(y)  # of whole numbers it says something only where they are mostly different
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y must hold at least two classes; got 1 class, {plain(self.classes_[0])!r}, in all {len(y)} samples."
-            )
+        require_two_classes(self.classes_, len(y))
         weights = check_weights(sample_weight, len(labels))
         if sample_weight is not None and len(classes_present(labels, weights)) < 2:
             raise ValueError(
@@ -221,3 +246,17 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         self._keep_functions(X, kernel, scheme.expansion(solved, labels, weights), report)
         iterations = solved.outcomes[:, COLUMNS["iterations"]]
         self.n_iter_ = np.append(iterations, np.zeros(len(not_begun))).astype(np.int64)
+
+
+def require_two_classes(classes: NDArray[Any], n: int) -> None:
+    """Refuse targets of a single class.
+
+    Examples
+    --------
+    >>> require_two_classes(np.array(["yes"]), 3)
+    Traceback (most recent call last):
+    ...
+    ValueError: y must hold at least two classes; got 1 class, 'yes', in all 3 samples.
+    """
+    if len(classes) < 2:
+        raise ValueError(f"y must hold at least two classes; got 1 class, {plain(classes[0])!r}, in all {n} samples.")

@@ -26,6 +26,7 @@ from widemargin.estimators.validation import (
 from widemargin.kernels.rows import KernelParameters, RowSource, count, take
 from widemargin.machines.dual import DualProblem, Outcome, Solution, StopRule, Vector
 from widemargin.machines.one_class import ConstantSumMachine, rejecting_threshold, train_without
+from widemargin.runtime.callbacks import fit_task, is_awaited
 from widemargin.solvers import ALL_SAMPLES, MINIMUM_NORM
 
 #: Default of nu, at which it has to stay where something else is given in its place.
@@ -99,7 +100,6 @@ class NoveltyModel(OutlierMixin, KernelModel):  # type: ignore[misc]
 
     nu: float = DEFAULT_NU
     target_rejection: float | None = None
-    offset_: float = field(init=False)
     n_iter_: int = field(init=False)
 
     _accepts: ClassVar[Mapping[str, Accepts]] = {**KernelModel._accepts, "nu": require_fraction}
@@ -142,13 +142,16 @@ class NoveltyModel(OutlierMixin, KernelModel):  # type: ignore[misc]
         OneClassSVM or SVDD
             The estimator itself.
         """
+        if is_awaited(self):
+            with fit_task(self, X, y, sample_weight):
+                return self.fit(X, y, sample_weight)
         began = time.perf_counter()
         self._check_parameters()
         warn_if_gamma_is_unused(self.kernel, self.gamma)
         X, _ = self._check_samples(X)
         weights = check_weights(sample_weight, count(X))
         self._require_feasible(weights, total_weight(weights))
-        kernel = self._checked_kernel(X, weights)
+        kernel = self._checked_kernel(X, weights, rows_next=True)
         self._train(X, weights, kernel, began)
         self._tell()
         return self

@@ -5,24 +5,35 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from widemargin.estimators.classifier import KernelClassifier
+from widemargin.estimators.calibration import (
+    FOLDS,
+    CalibratedClassifier,
+    fitted_sigmoids,
+    joined,
+    warn_of_early_folds,
+)
+from widemargin.estimators.out_of_fold import content_folds
 from widemargin.estimators.report import plain
-from widemargin.estimators.validation import Accepts, require_fraction, warn_if_gamma_is_unused
+from widemargin.estimators.validation import Accepts, require_choice, require_fraction, warn_if_gamma_is_unused
+from widemargin.kernels.rows import RowSource
 from widemargin.kernels.spread import moderate
-from widemargin.machines.classifier import PairSolution, classes_present
+from widemargin.machines.classifier import PairSamples, PairSolution, classes_present
 from widemargin.machines.dual import Vector
+from widemargin.machines.held_out import Folds, HeldOutValues, held_out_values
 from widemargin.machines.nu_classifier import solve_nu_pairs, starting_points_in_weights, tightest_pair
+from widemargin.runtime.callbacks import fit_task, is_awaited
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
-class NuSVC(KernelClassifier):
+class NuSVC(CalibratedClassifier):
     r"""Support vector classification with `nu` in place of C: exact, with a certificate.
 
     For each pair of classes, with labels :math:`y_n = \pm 1` and weights :math:`v_n`, the model minimises
@@ -60,6 +71,13 @@ class NuSVC(KernelClassifier):
         feasible. (scikit-learn's class of this name accepts it and ignores it.)
     solver : {"auto", "smo", "block"} or Solver, default="auto"
         How the dual problems are solved: a name, or an object of :mod:`widemargin.solvers`.
+    probability : bool, default=False
+        Make probabilities (:meth:`predict_proba`): the same as ``calibration="folds"``.
+    calibration : {"folds"} or None, default=None
+        See :class:`~widemargin.SVC`; the models without a fold have the C, :math:`v_n / \rho`, of the model of all
+        samples. A pair of classes without a margin has probability 1/2.
+    calibration_method : {"slope", "platt"}, default="slope"
+        See :class:`~widemargin.SVC`.
     kernel, degree, gamma, coef0, shrinking, cache_size, verbose, max_iter
         See :class:`~widemargin.SVC`.
     decision_function_shape, break_ties, random_state, n_jobs, max_time, warm_start
@@ -73,7 +91,7 @@ class NuSVC(KernelClassifier):
         Factor of the weights for each class.
     fit_report_ : FitReport
         As for :class:`~widemargin.SVC`; violation, gap and objective are those of the model with margin 1.
-    classes_, support_, support_vectors_, n_support_, dual_coef_, coef_
+    classes_, support_, support_vectors_, n_support_, dual_coef_, coef_, sigmoids_, probA_, probB_
         See :class:`~widemargin.SVC`.
     fit_status_, n_iter_, shape_fit_, n_features_in_, feature_names_in_
         See :class:`~widemargin.SVC`.
@@ -96,11 +114,13 @@ class NuSVC(KernelClassifier):
 
     nu: float = 0.5
 
-    _elsewhere: ClassVar[Mapping[str, str]] = {
-        "probability": "NuSVC has no parameter 'probability', and no probabilities; SVC has, with calibration='folds'.",
+    _accepts: ClassVar[Mapping[str, Accepts]] = {
+        **CalibratedClassifier._accepts,
+        "nu": require_fraction,
+        "calibration": partial(require_choice, choices=(None, FOLDS)),
     }
 
-    _accepts: ClassVar[Mapping[str, Accepts]] = {**KernelClassifier._accepts, "nu": require_fraction}
+    _or_in_a_search: ClassVar[str] = ""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on the samples `X`.
@@ -119,24 +139,29 @@ class NuSVC(KernelClassifier):
         NuSVC
             The estimator itself.
         """
+        if is_awaited(self):
+            with fit_task(self, X, y, sample_weight):
+                return self.fit(X, y, sample_weight)
         began = time.perf_counter()
         self._check_parameters()
         warn_if_gamma_is_unused(self.kernel, self.gamma)
+        calibrated = self._forget_calibration()
         X, labels, weights = self._check_training_data(X, y, sample_weight)
         self.class_weight_ = self._class_factors(labels, weights)
         with np.errstate(over="ignore"):
             weights_of_all = self._bounds(labels, weights * self.class_weight_[labels])
 
-        kernel = self._checked_kernel(X, weights)
+        kernel = self._checked_kernel(X, weights, rows_next=True)
+        rows = self._row_source(X, kernel)
+        how: Any = {"stop": self._stop_rule(len(labels), began), "options": self._solver_options(len(labels))}
         solutions = solve_nu_pairs(
-            self._row_source(X, kernel),
+            rows,
             labels,
             len(self.classes_),
             float(self.nu),
             weights_of_all,
-            stop=self._stop_rule(len(labels), began),
-            options=self._solver_options(len(labels)),
             starts=self._starts(weights_of_all) if self.warm_start else None,
+            **how,
         )
 
         scheme = self._scheme()
@@ -145,9 +170,35 @@ class NuSVC(KernelClassifier):
         if self.warm_start:
             starts = starting_points_in_weights(solutions, weights_of_all, float(self.nu))
             self._last = (self.classes_.tolist(), weights_of_all, starts)
-        self._tell()
+        if calibrated:
+            problems = scheme.problems(labels, weights_of_all)[: len(solutions)]
+            samples = None if self.kernel == "precomputed" or self._takes_objects else X
+            folds = content_folds(samples, labels, weights_of_all)
+            how["options"] = replace(how["options"], solver="auto", selection="auto")
+            found = [
+                self._held_out_values(rows, weights_of_all, folds, *pair, **how)
+                for pair in zip(problems, solutions, strict=True)
+            ]
+            values, reasons = joined(found)
+            warn_of_early_folds(reasons, stacklevel=3)
+            self.sigmoids_ = fitted_sigmoids(self.calibration_method, scheme, problems, values, weights)
+        self._tell(lambda: self._remark(X, labels, weights_of_all))
         self._warn_of_missing_margins(solutions)
         return self
+
+    def _held_out_values(
+        self, rows: RowSource, weights: Vector, folds: Folds, problem: PairSamples, solution: PairSolution, **how: Any
+    ) -> HeldOutValues:
+        """Decision values of a pair's samples by models of the same regularisation without their folds.
+
+        The model of a pair is that of C = v / rho, and so are those without a fold. Where there is no margin, there is
+        no such C, and nothing is known.
+        """
+        total = float(np.abs(solution.solution.alpha).sum())
+        if not solution.hard_margin_found or total == 0.0:
+            return HeldOutValues(np.full(len(problem.ids), np.nan), ())
+        rho = float(self.nu) * float(weights[problem.ids].sum()) / total
+        return held_out_values(rows, [problem], [solution], weights / rho, folds, **how)[0]
 
     def _bounds(self, labels: NDArray[np.intp], weights: Vector) -> Vector:
         if not np.isfinite(weights).all():

@@ -127,8 +127,8 @@ class OneClassSVM(NoveltyModel):
         The kernel object with the parameters of the fit; also for "linear", "poly" and "rbf".
     intercept_ : ndarray of shape (1,)
         Intercept of the decision function.
-    offset_ : float
-        Threshold of the scores, ``-intercept_[0]``: rho (less a rounding error, so that support vectors on the border
+    offset_ : ndarray of shape (1,)
+        Threshold of the scores, ``-intercept_``: rho (less a rounding error, so that support vectors on the border
         are accepted), 1 for the squared hinge, or what `target_rejection` asks for.
     coef_ : ndarray or sparse matrix of shape (1, n_features)
         Weights of the features, for the linear kernel; sparse after training on sparse samples.
@@ -162,7 +162,7 @@ class OneClassSVM(NoveltyModel):
     >>> bool(0.08 < np.mean(model.predict(X) == -1) <= 0.1)
     True
     >>> OneClassSVM(loss="squared_hinge", C=10.0).fit(X).offset_
-    1.0
+    array([1.])
     """
 
     loss: str = "hinge"
@@ -173,6 +173,11 @@ class OneClassSVM(NoveltyModel):
         "loss": partial(require_choice, choices=LOSSES),
         "C": partial(require_number, above=0),
     }
+
+    @property
+    def offset_(self) -> Vector:
+        """Threshold of the scores, shape (1,)."""
+        return 0.0 - self.intercept_
 
     def score_samples(self, X: Any) -> Vector:
         """Scores of the samples `X`: the decision values before the threshold ``offset_`` is taken off.
@@ -275,7 +280,6 @@ class OneClassSVM(NoveltyModel):
         coefficients = np.zeros(count(X))
         coefficients[machine.ids] = alpha
         self._keep_function(X, kernel, coefficients=coefficients, intercept=-offset, outcome=outcome)
-        self.offset_ = offset
 
     def _accept_border(self, X: Any, weights: Vector, diagonal: Vector, scores: Vector, *, measured: bool) -> None:
         """Lower the threshold by what rounding may take off the scores of samples on the border, measured or not."""
@@ -289,8 +293,7 @@ class OneClassSVM(NoveltyModel):
                 return np.asarray(self._functions().values(take(X, chosen)).ravel() - self.intercept_[0])
 
             lower = max(lower, rounding(free, scores, predicted))
-        self.offset_ -= lower
-        self.intercept_ = np.array([-self.offset_])
+        self.intercept_ = self.intercept_ + lower
 
     def _count(self, X: Any, weights: Vector, kernel: KernelParameters, rows: RowSource, stop: StopRule) -> None:
         """Train by OneClassMaxMinOver, whose tolerance is the feasibility gap."""

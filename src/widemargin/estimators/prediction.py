@@ -252,16 +252,23 @@ class DecisionFunctions:
         evaluated = (Allowance(self.n_threads).run(call_kernel, function, block, vectors) for block in blocks)
         return np.vstack([self._combined(K, dual_coef) for K in evaluated]) + intercept
 
+    @property
+    def counts_in_core(self) -> bool:
+        """Whether values of pairs are counted while they are computed: there are more of them than support vectors."""
+        in_core = isinstance(self.kernel.kernel, str) and self.kernel.kernel != "precomputed"
+        many = len(self.layout.functions) > len(self.support) > 0
+        return in_core and many and self.layout == pairwise_layout(self.layout.groups)
+
     def tallied(self, X: Any, rule: str) -> Matrix:
         """Evaluate the functions of all pairs of classes; return what they say of the classes, (n_samples, n_classes).
 
         `rule` is one of :meth:`widemargin.estimators.multi_class.OneVersusOne.confidences`, or "votes-alone". The
         values themselves are never there all at once.
         """
-        kernel, intercept, n_classes = self.kernel, np.asarray(self.intercept, dtype=np.float64), self.layout.groups
-        in_core = isinstance(kernel.kernel, str) and kernel.kernel != "precomputed"
-        if in_core and len(intercept) > len(self.support) > 0 and self.layout == pairwise_layout(n_classes):
+        n_classes = self.layout.groups
+        if self.counts_in_core:
             support, new = self._in_core(X)
+            intercept = np.asarray(self.intercept, dtype=np.float64)
             dual_coef = np.ascontiguousarray(as_dense(self.dual_coef))
             sizes = np.asarray(self.n_support).tolist()
             with self._blas_for(new):

@@ -30,6 +30,7 @@ from widemargin.estimators.validation import (
 from widemargin.kernels.rows import RowSource, count
 from widemargin.machines.dual import Vector
 from widemargin.machines.regression import LOSSES, Regression, rescaled_start, solve_nu_tube, solve_tube
+from widemargin.runtime.callbacks import fit_task, is_awaited
 
 #: Targets beyond this leave no room for sums of their products with coefficients.
 LARGEST_TARGET = 1e100
@@ -66,12 +67,15 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]
         SVR or NuSVR
             The estimator itself.
         """
+        if is_awaited(self):
+            with fit_task(self, X, y, sample_weight):
+                return self.fit(X, y, sample_weight)
         began = time.perf_counter()
         self._check_parameters()
         warn_if_gamma_is_unused(self.kernel, self.gamma)
         X, y, weights = self._check_training_data(X, y, sample_weight)
         n, bounds = count(X), self._bounds(weights)
-        kernel = self._checked_kernel(X, weights)
+        kernel = self._checked_kernel(X, weights, rows_next=True)
         machine = self._solve(
             self._row_source(X, kernel),
             y,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from widemargin import _core
@@ -39,7 +40,8 @@ class ProblemReport:
     over kernel values of type `precision`: with "float32" they are right to about 1e-7 of the objective. Where
     `max_time` did not suffice, nothing is known: they are infinite, infinite and NaN. `precision` is the type of the
     kernel values that the tolerance needed. `kernel_operations` counts the kernel values that a
-    geometric solver read, cached or not; 0 for others.
+    geometric solver read, cached or not; 0 for others. `seconds` are NaN in a model that was pickled, and make no
+    difference to whether two reports are equal.
     """
 
     classes: tuple[Any, Any] | None
@@ -49,7 +51,7 @@ class ProblemReport:
     objective: float
     iterations: int
     kernel_evaluations: int
-    seconds: float
+    seconds: float = field(compare=False)
     n_support: int
     precision: str
     kernel_operations: int = 0
@@ -142,7 +144,23 @@ class FitReport(Sequence[ProblemReport]):
         return isinstance(other, FitReport) and len(self) == len(other) and all(map(operator.eq, self, other))
 
     def __hash__(self) -> int:
-        return hash((self._outcomes.tobytes(), len(self)))
+        return hash((self._timeless().tobytes(), len(self)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the seconds, so that fits that are equal have equal pickles, by which caches tell them apart."""
+        return {**vars(self), "_outcomes": self._timeless()}
+
+    def __copy__(self) -> FitReport:
+        return self  # nothing in it changes
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> FitReport:
+        return self
+
+    def _timeless(self) -> NDArray[np.float64]:
+        """Return the table without what the clock said."""
+        outcomes = self._outcomes.copy()
+        outcomes[:, COLUMNS["seconds"]] = np.nan
+        return outcomes
 
     def __repr__(self) -> str:
         return f"FitReport({list(self)!r})"
@@ -181,7 +199,7 @@ class FitReport(Sequence[ProblemReport]):
                 f"{entry.objective:.6g}",
                 f"{entry.iterations:,}",
                 f"{entry.kernel_evaluations:,}",
-                f"{entry.seconds:.3f}",
+                "" if np.isnan(entry.seconds) else f"{entry.seconds:.3f}",
                 f"{entry.n_support:,}",
             )
             for entry in self
@@ -201,8 +219,8 @@ def _in_short(pair: tuple[Any, Any]) -> str:
     return f"{pair[0]} / {'others' if pair[1] is None else pair[1]}"
 
 
-def warn_of_early_ends(report: FitReport, tol: float) -> None:
-    """Warn in one sentence that a problem was left before its tolerance was met."""
+def warn_of_early_ends(report: FitReport, tol: float, remark: str = "") -> None:
+    """Warn that a problem was left before its tolerance was met; a remark may follow."""
     worst = report.worst
     advice = f"; {REMEDIES[worst.reason]}" if worst.reason in REMEDIES else ""
     extent = "" if worst.classes is None else f" in {report.unfinished} of {len(report)} binary problems"
@@ -214,7 +232,7 @@ def warn_of_early_ends(report: FitReport, tol: float) -> None:
     )
     warnings.warn(
         f"Training ended before the tolerance was met ({worst.reason}){extent}; the best model found is kept, "
-        f"{known}{advice}.",
+        f"{known}{advice}.{remark}",
         ConvergenceWarning,
         stacklevel=4,
     )

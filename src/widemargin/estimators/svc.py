@@ -4,31 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import column_or_1d
-from sklearn.utils.metaestimators import available_if
 
-from widemargin.estimators.calibration import (
-    CALIBRATIONS,
-    FROM_SEARCH,
-    METHODS,
-    class_probabilities,
-    fitted_sigmoids,
-    values_of_folds,
-)
-from widemargin.estimators.classifier import KernelClassifier
+from widemargin.estimators.calibration import CalibratedClassifier, fitted_sigmoids, values_of_folds
 from widemargin.estimators.multi_class import DECISIONS, SCHEMES
-from widemargin.estimators.out_of_fold import OutOfFold, function_name
-from widemargin.estimators.prediction import Matrix
 from widemargin.estimators.report import warn_of_missing_margin
 from widemargin.estimators.validation import (
     Accepts,
-    check_weights,
     priced,
     require_choice,
     require_flag,
@@ -46,22 +33,14 @@ from widemargin.machines.classifier import (
 from widemargin.machines.dual import SolverOptions, StopRule, Vector
 from widemargin.machines.minimum_norm import solve_minimum_norm_pairs
 from widemargin.machines.one_against_all import Solves, solve_against_all
+from widemargin.runtime.callbacks import fit_task, is_awaited
 from widemargin.solvers import MINIMUM_NORM
 
 LOSSES = ("hinge", "squared_hinge")
 
 
-def _calibrates(model: Any) -> bool:
-    if model.calibration is None:
-        raise AttributeError(
-            "calibration=None asks for no probabilities; pass calibration='folds', or 'from-search' in a search, and "
-            "fit again."
-        )
-    return True
-
-
 @dataclass(kw_only=True, repr=False, eq=False)
-class SVC(KernelClassifier):
+class SVC(CalibratedClassifier):
     r"""C-support vector classification: exact, with a certificate of how far the model is from the optimum.
 
     For each pair of classes (or each class against all others), with labels :math:`y_n = \pm 1`, the model minimises
@@ -148,12 +127,16 @@ class SVC(KernelClassifier):
         its pairs. Against all: "argmax" of the decision values (the default), or "fuzzy-minimum", whose memberships
         :math:`m_i = \min(1, D_i, -\max_{j \ne i} D_j)` [Abe2007, section 4] choose the same class, and are what
         :meth:`decision_function` then returns. May be changed after the fit.
+    probability : bool, default=False
+        Make probabilities (:meth:`predict_proba`), as in scikit-learn: the same as ``calibration="folds"``, unless
+        `calibration` says something else.
     calibration : {"folds", "from-search"} or None, default=None
         Where probabilities (:meth:`predict_proba`) come from: decision values of held-out samples. "folds" holds out
         five stratified folds of the training data; equal samples are always in the same fold. The models of the folds
         start from the model of all samples and share its kernel, which mostly takes the time of one or two fits. They
         are trained to `tol` with ``solver="auto"``. "from-search" uses the held-out values that a search,
-        :class:`GridSearchCV` or :class:`ModelSearch`, has for its best candidate. None makes no probabilities.
+        :class:`GridSearchCV` or :class:`ModelSearch`, has for its best candidate. None makes no probabilities, unless
+        `probability` asks for them.
     calibration_method : {"slope", "platt"}, default="slope"
         How a decision value f becomes a probability. "slope": :math:`1 / (1 + e^{-sf})` with the most likely s
         [Glasmachers2008, section 9.2.2], but no steeper than the rule of succession allows: after N held-out samples
@@ -187,6 +170,8 @@ class SVC(KernelClassifier):
         Factor of `C` for each class.
     sigmoids_ : ndarray of shape (n_functions, 2)
         With `calibration`: slope and offset of each decision function, in the order of `intercept_`.
+    probA_, probB_ : ndarray of shape (n_functions,)
+        The same in LIBSVM's signs, as in scikit-learn; empty without `calibration`.
     fit_report_ : FitReport
         For each binary problem: why the solver stopped, violation, duality gap, objective, iterations, kernel
         evaluations, seconds, the precision of kernel values that the tolerance needed; for ``solver="mdm"`` its kernel
@@ -231,25 +216,14 @@ class SVC(KernelClassifier):
     fit_intercept: bool = True
     multi_class: str = "ovo"
     decision: str = "auto"
-    calibration: str | None = None
-    calibration_method: str = "slope"
-
-    sigmoids_: Matrix = field(init=False)
-
-    _elsewhere: ClassVar[Mapping[str, str]] = {
-        "probability": "SVC has no parameter 'probability'; calibration='folds' trains for probabilities, and "
-        "calibration='from-search' takes them from the folds of a search.",
-    }
 
     _accepts: ClassVar[Mapping[str, Accepts]] = {
-        **KernelClassifier._accepts,
+        **CalibratedClassifier._accepts,
         "C": partial(require_number, above=0, infinite=True),
         "loss": partial(require_choice, choices=LOSSES),
         "fit_intercept": require_flag,
         "multi_class": partial(require_choice, choices=SCHEMES),
         "decision": partial(require_choice, choices=DECISIONS),
-        "calibration": partial(require_choice, choices=CALIBRATIONS),
-        "calibration_method": partial(require_choice, choices=METHODS),
     }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -269,16 +243,19 @@ class SVC(KernelClassifier):
         SVC
             The estimator itself.
         """
+        if is_awaited(self):
+            with fit_task(self, X, y, sample_weight):
+                return self.fit(X, y, sample_weight)
         began = time.perf_counter()
         self._check_parameters()
         warn_if_gamma_is_unused(self.kernel, self.gamma)
-        self._forget_calibration()
+        calibrated = self._forget_calibration()
         X, labels, weights = self._check_training_data(X, y, sample_weight)
         self.class_weight_ = self._class_factors(labels, weights)
         with np.errstate(over="ignore"):  # what there is no number for asks for a hard margin, or is refused
             bounds = self._bounds(labels, weights * self.class_weight_[labels])
 
-        kernel = self._checked_kernel(X, weights)
+        kernel = self._checked_kernel(X, weights, rows_next=True)
         rows, scheme = self._row_source(X, kernel), self._scheme()
         problems = scheme.problems(labels, bounds)
 
@@ -291,57 +268,16 @@ class SVC(KernelClassifier):
         self._keep_solutions(X, labels, bounds, kernel, scheme, solutions, left)
         if self.warm_start:
             self._last = (self.classes_.tolist(), bounds, starting_points(solutions, len(bounds)))
-        if self.calibration is not None:
+        if calibrated:
             if not in_time:
                 problems = problems[: len(solutions)]
             samples = None if self.kernel == "precomputed" or self._takes_objects else X
             values = values_of_folds(samples, rows, labels, bounds, problems, solutions, **how, **loss)
             self.sigmoids_ = fitted_sigmoids(self.calibration_method, scheme, problems, values, weights)
-        self._tell()
+        self._tell(partial(self._remark, X, labels, weights))
         if np.isinf(bounds).any():
             self._warn_of_missing_margins(solutions)
         return self
-
-    @available_if(_calibrates)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Matrix:
-        """Probabilities of the classes for the samples `X`; that of the class that is predicted is the largest.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``; rows sum to 1.
-        """
-        self._require_fit()
-        scheme, winners = self._scheme(), self._predicted(X)
-        if self._known_values is not None:
-            values = self._known_values(X)
-            return class_probabilities(scheme, values, self._sigmoids(values.shape[1]), winners)
-        X, functions = self._check_to_predict(X), self._functions()
-        sigmoids = self._sigmoids(len(functions.layout.functions))
-        return np.vstack(
-            [
-                class_probabilities(scheme, values, sigmoids, winners[begin : begin + len(values)])
-                for begin, values in functions.values_in_blocks(X)
-            ]
-        )
-
-    @available_if(_calibrates)  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any) -> Matrix:
-        """Logarithms of the probabilities of the classes for the samples `X`.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        return np.asarray(np.log(self.predict_proba(X)))
 
     def _check_combination(self) -> None:
         super()._check_combination()
@@ -350,11 +286,6 @@ class SVC(KernelClassifier):
             raise ValueError(
                 "decision_function_shape='ovo' asks for a value for each pair of classes, and multi_class='ovr' trains "
                 "none of these; pass 'ovr', or multi_class='ovo'."
-            )
-        if self.calibration is None and self.calibration_method != METHODS[0]:
-            raise ValueError(
-                f"calibration_method={self.calibration_method!r} requires calibration='folds' or "
-                "calibration='from-search'; got None."
             )
 
     def _missing(self) -> dict[str, str]:
@@ -421,37 +352,3 @@ class SVC(KernelClassifier):
             if not one.hard_margin_found:
                 warn_of_missing_margin(one, self.classes_)
                 break
-
-    def _forget_calibration(self) -> None:
-        """Forget the last calibration; refuse to fit with one that only a search can make."""
-        self.__dict__.pop("sigmoids_", None)
-        if self.calibration == FROM_SEARCH:
-            raise ValueError(
-                "calibration='from-search' needs the held-out decision values of a search, which a single fit does not "
-                "have; fit a GridSearchCV of this estimator, or pass calibration='folds'."
-            )
-
-    def _calibrate(self, held_out: OutOfFold, y: Any, sample_weight: Any) -> None:
-        """Calibrate a fitted model with the held-out decision values of a search; the rest is what it was fitted on."""
-        labels = np.unique(column_or_1d(y), return_inverse=True)[1]
-        weights, scheme = check_weights(sample_weight, len(labels)), self._scheme()
-        with np.errstate(over="ignore"):
-            bounds = self._bounds(labels, weights * self.class_weight_[labels])
-        problems = scheme.problems(labels, bounds)[: self.fit_report_.n_begun]
-        values = [held_out.values(function_name(self.classes_, one.pair))[one.ids] for one in problems]
-        self.sigmoids_ = fitted_sigmoids(
-            self.calibration_method, scheme, problems, np.concatenate([np.empty(0), *values]), weights
-        )
-
-    def _sigmoids(self, functions: int) -> Matrix:
-        found = getattr(self, "sigmoids_", None)
-        if found is None:
-            raise ValueError(
-                f"This model has no probabilities yet: calibration={self.calibration!r} was set after the fit, or a "
-                "search that is under way trained it; fit again, or use the best_estimator_ of the search."
-            )
-        if found.shape != (functions, 2):
-            raise ValueError(
-                f"sigmoids_ was altered since the fit: its shape is {found.shape} where {(functions, 2)} belongs."
-            )
-        return np.asarray(found)

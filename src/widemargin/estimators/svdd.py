@@ -15,7 +15,7 @@ from widemargin.estimators.novelty import BORDER, NoveltyModel, rounding, sides
 from widemargin.estimators.out_of_fold import Indices
 from widemargin.estimators.prediction import as_dense
 from widemargin.estimators.report import ProblemReport
-from widemargin.estimators.validation import require_number
+from widemargin.estimators.validation import require_magnitude, require_number
 from widemargin.kernels.rows import KernelParameters, count, take
 from widemargin.kernels.spread import moderate
 from widemargin.machines.dual import DualProblem, Outcome, Solution, Vector
@@ -256,6 +256,8 @@ class SVDD(NoveltyModel):
 
     def _train(self, X: Any, weights: Vector, kernel: KernelParameters, began: float) -> None:
         n = len(weights)
+        if kernel.is_linear:
+            require_magnitude(X)  # predictions are of samples as they are, whatever is left of them once centred
         rows = self._row_source(centred(X, weights) if kernel.is_linear else X, kernel)
         options, diagonal = self._solver_options(n), rows.diagonal()
         machine = self._machine(weights, diagonal)

@@ -16,7 +16,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin.kernels.rows import KernelCallable, KernelParameters, RowSource, call_kernel, count, take
+from widemargin.kernels.base import require_instance
+from widemargin.kernels.rows import (
+    ASYMMETRY,
+    KernelCallable,
+    KernelParameters,
+    RowSource,
+    call_kernel,
+    count,
+    require_equal_mirror,
+    take,
+)
 from widemargin.machines.classifier import LARGEST_RIDGE
 from widemargin.runtime import single_threaded_blas, thread_count
 
@@ -32,9 +42,6 @@ UNLABELLED = "no_validation"
 
 #: Coefficients whose sum is given leave float64 beyond this, or below the inverse, when they are squared and summed.
 LARGEST_SUM = 1e100
-
-#: Entries of a kernel matrix that differ from their mirror images by more than this share of the largest: no rounding.
-ASYMMETRY = 1e-4
 
 #: Rows of a kernel matrix up to which every entry is compared with its mirror image; for larger ones a first look,
 #: which could miss differences that cancel each other, comes before.
@@ -112,6 +119,7 @@ def require_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
 
 def require_kernel(name: str, value: Any) -> None:
     """Refuse anything but the name of a kernel or a callable."""
+    require_instance(name, value)
     if isinstance(value, str) or not callable(value):
         require_choice(name, value, KERNELS)
 
@@ -297,14 +305,7 @@ def require_symmetric(kernel: KernelCallable, X: Any, sample: int = 64) -> None:
     """Refuse a kernel callable whose values on a few samples, spread over all, depend on their order."""
     ids = np.unique(np.linspace(0, count(X) - 1, sample).astype(np.intp))
     some = take(X, ids)
-    K = call_kernel(kernel, some, some)
-    difference = np.abs(K - K.T)
-    if difference.max() > ASYMMETRY * np.abs(K).max():
-        row, column = np.unravel_index(int(difference.argmax()), K.shape)
-        raise ValueError(
-            f"The kernel callable must be symmetric; for rows {ids[row]} and {ids[column]} of X it returned "
-            f"{K[row, column]:.6g} one way round and {K[column, row]:.6g} the other."
-        )
+    require_equal_mirror(call_kernel(kernel, some, some), ids)
 
 
 def warn_if_indefinite(K: NDArray[Any], sample: int = 200) -> None:
@@ -358,11 +359,14 @@ def numbers_needed(by: str) -> Iterator[None]:
 def priced(weights: NDArray[np.float64], C: float, squared: str | None = None) -> NDArray[np.float64]:
     """Multiply the weights by C; an infinite one leaves a weight of 0 what it is.
 
+    A product of finite numbers is the largest one there is at most: an infinite one would ask for a hard margin.
     Products that are too small to compute with, all of them, are refused; larger ones if the loss is `squared`, by the
     parameter of this name.
     """
     with np.errstate(over="ignore"):
         prices = np.where(weights > 0, np.inf, 0.0) if np.isinf(C) else float(C) * weights
+    if not np.isinf(C):
+        prices = np.where(np.isfinite(weights), np.minimum(prices, np.finfo(np.float64).max), prices)
     largest = float(prices.max(initial=0.0))
     if largest == 0.0:
         raise ValueError("C times sample_weight is 0 in float64 for every row; raise C, or the weights.")
@@ -380,8 +384,8 @@ def total_weight(weights: NDArray[np.float64]) -> float:
         return float(weights.sum())
 
 
-def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
-    """Read the weights of the samples: one finite non-negative number each, not all zero."""
+def check_weights(sample_weight: Any, n: int, *, one_above_zero: bool = True) -> NDArray[np.float64]:
+    """Read the weights of the samples: one finite number each, not all zero; negative ones are taken for zero."""
     if sample_weight is None:
         return np.ones(n)
     if isinstance(sample_weight, numbers.Real):
@@ -399,11 +403,18 @@ def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
     if not np.isfinite(weights).all():
         row = int(np.flatnonzero(~np.isfinite(weights))[0])
         raise ValueError(f"sample_weight contains {weights[row]} at row {row}; only finite numbers are accepted.")
-    if (weights < 0).any():
-        row = int(np.flatnonzero(weights < 0)[0])
+    negative = int(np.count_nonzero(weights < 0))
+    if one_above_zero and negative == np.count_nonzero(weights):
         raise ValueError(
-            f"sample_weight contains the negative weight {weights[row]:g} at row {row}; weights must be 0 or more."
+            "Invalid input - all samples have zero or negative weights; sample_weight must hold at least one above 0."
         )
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every sample; at least one must be above 0.")
+    if negative:
+        row = int(np.flatnonzero(weights < 0)[0])
+        warnings.warn(
+            f"sample_weight holds {negative} negative weight{'s' * (negative > 1)}, first {weights[row]:g} at row "
+            f"{row}; these samples are left out, as with a weight of 0.",
+            UserWarning,
+            stacklevel=4,
+        )
+        weights = np.maximum(weights, 0.0)
     return weights

@@ -29,13 +29,20 @@ from widemargin.estimators.validation import (
 from widemargin.kernels.rows import checked_rows, core_samples, kernel_matrix, require_samples
 from widemargin.quantization import HIGHEST_LEVEL, MAX_ROUNDS, TOLERANCE, Codebooks, Level
 from widemargin.runtime import Stop, StoppedError, thread_count
+from widemargin.runtime.callbacks import CallbackSupport, fit_task, is_awaited
 
 #: Rounds that the core can count.
 MOST_ROUNDS = 2**31 - 1
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
-class VectorQuantizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class VectorQuantizer(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    ClusterMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+    CallbackSupport,  # type: ignore[misc]
+):
     """Vector quantisation by splitting: 1, 2, 4, 8 ... prototypes, each the mean of the samples around it.
 
     Prototypes p_j minimise, as far as Lloyd's iterations do, the distortion
@@ -140,10 +147,14 @@ class VectorQuantizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         VectorQuantizer
             The estimator itself.
         """
+        if is_awaited(self):
+            with fit_task(self, X, y, sample_weight):
+                return self.fit(X, y, sample_weight)
         self._check_parameters()
+        stop = Stop().within(self.max_time)
         X = self._checked(X, reset=True)
         weights = check_weights(sample_weight, X.shape[0])
-        levels = self._levels(X, weights)
+        levels = self._levels(X, weights, stop)
         last = levels[-1].prototypes
         self.cluster_centers_ = np.ascontiguousarray(last.toarray() if sp.issparse(last) else last, dtype=np.float64)
         self.distortions_ = np.array([one.distortion for one in levels])
@@ -153,10 +164,10 @@ class VectorQuantizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         self._tell(levels)
         return self
 
-    def _levels(self, X: Any, weights: NDArray[np.float64]) -> list[Level]:
+    def _levels(self, X: Any, weights: NDArray[np.float64], stop: Stop) -> list[Level]:
         """Return all levels up to the one that is asked for, or the first ones if time is up."""
         options: Any = {"tol": self.tol, "max_rounds": int(self.max_iter), "n_threads": thread_count(self.n_jobs)}
-        books = Codebooks(X, weights, **options, stop=Stop().within(self.max_time))
+        books = Codebooks(X, weights, **options, stop=stop)
         levels: list[Level] = []
         try:
             while len(levels) <= self.level:

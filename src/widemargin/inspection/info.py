@@ -118,6 +118,11 @@ def decision_surface(
     -------
     info : DecisionSurface
 
+    Raises
+    ------
+    ValueError
+        If the model is no classifier of two classes, or `X` has not two features.
+
     Examples
     --------
     >>> from sklearn.svm import SVC
@@ -128,9 +133,15 @@ def decision_surface(
     >>> info.values.shape, info.class_names
     ((50, 50), ('-1', '1'))
     """
+    estimator: BinaryModel = getattr(model, "steps", [("", model)])[-1][1]
+    if len(getattr(estimator, "classes_", ())) != 2:
+        held = f" of {len(estimator.classes_)} classes" if hasattr(estimator, "classes_") else ""
+        raise ValueError(f"model must be a fitted classifier of two classes, got {type(estimator).__name__}{held}.")
+    X = np.asarray(X)
+    if X.ndim != 2 or X.shape[1] != 2:
+        raise ValueError(f"X must hold two features, the axes of the picture, got an array of shape {X.shape}.")
     edge = np.linspace(lower, upper, resolution)
     grid = np.stack(np.meshgrid(edge, edge), axis=-1).reshape(-1, 2)
-    estimator: BinaryModel = getattr(model, "steps", [("", model)])[-1][1]
     support = np.zeros(len(X), dtype=np.bool_)
     support[estimator.support_] = True
     return DecisionSurface(

@@ -202,7 +202,11 @@ class TermWeights:
     def _replaced(self, text: str, letters: str) -> Codes:
         """Return the oligomers that hold each letter of a text if it is replaced: places, letters, k of them."""
         k, alphabet = self.how.k, self.how.alphabet
-        other = next(sign for sign in map(chr, range(1, len(alphabet) + 10)) if not {sign, sign.upper()} & {*alphabet})
+        other = next(
+            sign
+            for sign in map(chr, range(1, len(alphabet) + 10))
+            if not {sign, sign.upper(), sign.lower()} & {*alphabet}
+        )
         padded = other * (k - 1) + text + other * (k - 1)
         windows = [
             f"{padded[j : j + k - 1]}{letter}{padded[j + k : j + 2 * k - 1]}"

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from functools import singledispatch
 from os import PathLike
+from pathlib import PurePath
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 
 from widemargin.inspection.info import DecisionSurface, DecisionValues
 from widemargin.inspection.sequences import Contributions, OligomerTable, Substitutions
+from widemargin.runtime.files import replaced_file
 
 # Orange and blue stay apart for every common kind of colour blindness.
 NEGATIVE, POSITIVE = "#c75b00", "#1f5fa8"
@@ -53,6 +56,7 @@ def save_picture(path: str | PathLike[str], panels: Sequence[Panel], *, stacked:
     ... )
     >>> save_picture("samples.png", [panel])
     """
+    named = require_format(path)
     widths, heights = zip(*map(_size, panels), strict=True)
     size = (max(widths), sum(heights)) if stacked else (sum(widths), max(heights))
     figure = Figure(figsize=size, layout="constrained")
@@ -62,7 +66,19 @@ def save_picture(path: str | PathLike[str], panels: Sequence[Panel], *, stacked:
         places = figure.subplots(1, len(panels), squeeze=False, width_ratios=widths)[0]
     for axes, panel in zip(places, panels, strict=True):
         draw(panel, axes)
-    figure.savefig(path, dpi=120)
+    with replaced_file(path) as file:
+        figure.savefig(file, dpi=120, format=named)
+
+
+def require_format(path: str | PathLike[str]) -> str:
+    """Return the format that the ending of a file names, png without one; refuse one that matplotlib cannot write."""
+    named = PurePath(path).suffix.removeprefix(".").lower() or "png"
+    known = FigureCanvasBase.get_supported_filetypes()
+    if named not in known:
+        raise ValueError(
+            f"the ending of {PurePath(path).name!r} names no format of pictures; it may be {', '.join(sorted(known))}."
+        )
+    return named
 
 
 def _size(panel: Panel) -> tuple[float, float]:

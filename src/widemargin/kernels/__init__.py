@@ -11,9 +11,18 @@ from widemargin.kernels.mahalanobis import Mahalanobis
 from widemargin.kernels.normalized import Normalized, normalized
 from widemargin.kernels.polynomial import Linear, Polynomial
 from widemargin.kernels.scikit_learn import ScikitLearnKernel
-from widemargin.kernels.sequences import CombinedOligo, Gapped, Oligo, Spectrum, TripletOligo, WeightedOligo
+from widemargin.kernels.sequences import (
+    BothStrands,
+    CombinedOligo,
+    Gapped,
+    Oligo,
+    Spectrum,
+    TripletOligo,
+    WeightedOligo,
+)
 
 __all__ = [
+    "BothStrands",
     "CombinedOligo",
     "Constant",
     "CoreKernel",

@@ -84,6 +84,10 @@ class Composite(Kernel):
             return X
         return super().samples(X)
 
+    def measurable(self, X: Any) -> NDArray[np.bool_]:
+        """Tell which samples have values of all kernels inside."""
+        return np.asarray(np.logical_and.reduce([kernel.measurable(X) for kernel in self._kernels()]))
+
     def is_stationary(self) -> bool:
         """Whether all kernels inside depend on differences of samples only."""
         return all(kernel.is_stationary() for kernel in self._kernels())

@@ -223,6 +223,25 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         """Return samples as the other methods take them: float64, C-ordered or CSR, if they have to be vectors."""
         return as_samples(X) if self.requires_vector_input else X
 
+    def measurable(self, X: Any) -> NDArray[np.bool_]:
+        """Tell which samples have kernel values: all of them, but for sequences that hold nothing to compare.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        ndarray of shape (n,), bool
+
+        Examples
+        --------
+        >>> from widemargin.kernels import Spectrum
+        >>> Spectrum(k=2, alphabet="ACGT").measurable(["ACGT", "NNNN", "A"]).tolist()
+        [True, False, False]
+        """
+        return np.ones(count(X), dtype=np.bool_)
+
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         """Kernel values between `X` and `Y` (itself if None), and their derivatives if asked for.
 
@@ -414,6 +433,22 @@ class CoreKernel(Kernel):
 def is_kernel_object(kernel: Any) -> bool:
     """Whether something is a kernel object, of this package or of scikit-learn's Gaussian processes."""
     return isinstance(kernel, GaussianProcessKernel)
+
+
+def require_instance(name: str, kernel: Any) -> None:
+    """Refuse the class of a kernel where a kernel is needed.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import Linear
+    >>> require_instance("kernel", Linear)
+    Traceback (most recent call last):
+    ...
+    ValueError: kernel=Linear is a class of kernels, not one of them: did you forget ()? Pass Linear().
+    """
+    if isinstance(kernel, type) and issubclass(kernel, GaussianProcessKernel):
+        own = kernel.__name__
+        raise ValueError(f"{name}={own} is a class of kernels, not one of them: did you forget ()? Pass {own}().")
 
 
 def as_samples(X: Any) -> Any:

@@ -25,6 +25,9 @@ TILE = 1024
 #: Largest dense matrix made at once of the values of somebody else's kernel, or of weights of a linear model.
 BLOCK_ENTRIES = 2**24
 
+#: Entries of a kernel matrix that differ from their mirror images by more than this share of the largest: no rounding.
+ASYMMETRY = 1e-4
+
 #: Exponents that the core can count to.
 LARGEST_DEGREE = 2**31 - 1
 
@@ -40,6 +43,23 @@ class SampleStore:
 
     def __getitem__(self, which: Any) -> Any:
         raise NotImplementedError
+
+
+class Parts(SampleStore):
+    """Samples in several parts, each in the form that a kernel made for itself.
+
+    Parameters
+    ----------
+    parts : list
+    order : ndarray of int
+        Which of the samples of all parts, one after the other, stands at each place.
+    """
+
+    def __init__(self, parts: list[Any], order: NDArray[np.intp]) -> None:
+        self.parts, self.order = parts, order
+
+    def __len__(self) -> int:
+        return len(self.order)
 
 
 class LinearMap:
@@ -101,6 +121,8 @@ class FixedKernel:
 
     def __call__(self, A: Any, B: Any) -> NDArray[np.float64]:
         """Kernel values between two blocks; those too large to compute with are for others to refuse."""
+        if isinstance(B, Parts):
+            return np.ascontiguousarray(np.hstack([self(A, part) for part in B.parts])[:, B.order])
         left = self.kernel.samples(A)
         with np.errstate(over="ignore", invalid="ignore"):
             values: NDArray[np.float64] = self.kernel.values(left, left if A is B else self.kernel.samples(B))
@@ -108,7 +130,7 @@ class FixedKernel:
 
     def prepared(self, X: Any) -> Any:
         """Return samples that are no vectors in the form that the kernel makes for itself, so that it does so once."""
-        return X if self.kernel.requires_vector_input else self.kernel.samples(X)
+        return X if self.kernel.requires_vector_input or isinstance(X, Parts) else self.kernel.samples(X)
 
     @property
     def in_core(self) -> bool:
@@ -282,13 +304,29 @@ def call_kernel(kernel: KernelCallable, left: Any, right: Any) -> NDArray[np.flo
     return block
 
 
+def require_equal_mirror(K: NDArray[np.float64], ids: NDArray[np.intp]) -> None:
+    """Refuse values of a kernel callable among some samples, of these numbers, that depend on their order."""
+    found = _core.symmetry(K, 1)
+    if found.difference > ASYMMETRY * found.largest:
+        row, column = found.row, found.column
+        raise ValueError(
+            f"The kernel callable must be symmetric; for rows {ids[row]} and {ids[column]} of X it returned "
+            f"{K[row, column]:.6g} one way round and {K[column, row]:.6g} the other."
+        )
+
+
 def prepared(kernel: Any, X: Any) -> Any:
     """Return samples for many calls of a kernel callable: as :meth:`FixedKernel.prepared` does, or as they are."""
     return kernel.prepared(X) if isinstance(kernel, FixedKernel) else X
 
 
 def callable_matrix(
-    kernel: KernelCallable, X: Any, *, dtype: type = np.float64, n_threads: int = 1, stop: Stop | None = None
+    kernel: KernelCallable,
+    X: Any,
+    *,
+    dtype: type = np.float64,
+    n_threads: int = 1,
+    stop: Stop | None = None,
 ) -> NDArray[Any]:
     """All values of a symmetric kernel that somebody else evaluates, tile by tile, mirrored at the diagonal.
 
@@ -322,6 +360,8 @@ def callable_matrix(
                 stop.check()
             right = left if columns is rows else take(X, columns)
             tile = Allowance(n_threads, stop).run(call_kernel, kernel, left, right)
+            if columns is rows:
+                require_equal_mirror(tile, rows)
             matrix[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1] = tile
             if columns is not rows:
                 matrix[columns[0] : columns[-1] + 1, rows[0] : rows[-1] + 1] = tile.T
@@ -331,19 +371,14 @@ def callable_matrix(
 def source_at_once(kernel: KernelCallable, X: Any, n_threads: int = 1) -> RowSource:
     """Rows of a symmetric kernel that somebody else evaluates, as :func:`row_source` gives them, but all evaluated now.
 
-    Solvers still count the values that they ask for.
+    That takes 8 n^2 bytes. Solvers still count the values that they ask for.
 
     Examples
     --------
     >>> source_at_once(lambda A, B: A @ B.T, np.array([[1.0], [2.0]])).diagonal()
     array([1., 4.])
     """
-    matrix = callable_matrix(kernel, X, n_threads=n_threads)
-
-    def evaluate(rows: NDArray[np.int32], columns: NDArray[np.int32]) -> NDArray[np.float64]:
-        return np.asarray(matrix[rows[:, np.newaxis], columns])
-
-    return _core.callable_source(evaluate, len(matrix), np.ascontiguousarray(np.diagonal(matrix)))
+    return _core.gram_source(callable_matrix(kernel, X, n_threads=n_threads), counted=True)
 
 
 def row_source(

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.gaussian_process import kernels as theirs
 
 from widemargin.kernels.algebra import Power, Product, Sum, bare
-from widemargin.kernels.base import Kernel, Matrix, Vector, written
+from widemargin.kernels.base import Kernel, Matrix, Vector, require_instance, written
 from widemargin.kernels.gaussian import Gaussian
 from widemargin.kernels.polynomial import Linear, Polynomial
 from widemargin.kernels.rows import KernelParameters, count, take
@@ -58,6 +58,7 @@ def as_kernel(kernel: Any, *, gamma: float | None = None, coef0: float = 0.0, de
         if kernel == "poly":
             return Polynomial(degree, gamma, coef0)
         raise ValueError(f"kernel={kernel!r} has no kernel object, unlike 'linear', 'poly' and 'rbf'.")
+    require_instance("kernel", kernel)
     if not isinstance(kernel, theirs.Kernel):
         raise TypeError(
             f"{kernel!r} is not a kernel; pass one of widemargin.kernels or sklearn.gaussian_process.kernels, or "

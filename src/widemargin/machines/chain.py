@@ -10,7 +10,10 @@ links by the same rules (`cpp/core/chain/starts.hpp`). Machines that know better
 them themselves.
 
 A link for which the digits of the matrix do not suffice is solved once more, on exact rows, by the solver of single
-problems.
+problems. They may not suffice for the tolerance, where coefficients are large; or not to tell samples apart, where
+kernel values lie so close to each other that float32 leaves nothing of their differences (a Gaussian so wide that all
+its values are next to 1, a polynomial whose constant is far larger than the products): there all that is computed from
+the matrix is noise, however small it is beside the tolerance, and a score asks for its sign.
 
 Solvers call BLAS: whoever solves chains keeps it to one thread (:func:`widemargin.runtime.single_threaded_blas`), once
 for all of them.
@@ -58,9 +61,18 @@ NEED_EXACT_ROWS = ("stalled", "unbounded", "overflow")
 #: Relative size of what rounding may take from a kernel value in float32.
 FLOAT32_ROUNDING = 1e-7
 
-#: Rounding of a kernel matrix may move decision values by so many tolerances, at a cautious estimate: those of
-#: classifiers, of which the sign counts, and those of regression.
-MOST_ROUNDING, MOST_ROUNDING_OF_NUMBERS = 100.0, 10.0
+#: Rounding of a kernel matrix may move decision values by this share of the tolerance; the core leaves room for it.
+ROUNDING_WITHIN = 0.25
+
+#: It may always move them by this much, if that is no more than so many tolerances: those of classifiers, of which the
+#: sign counts, and those of regression. Whoever asks for more digits than float32 has would wait for float64.
+MOST_ROUNDING, TOLERANCES, TOLERANCES_OF_NUMBERS = 1e-4, 100.0, 10.0
+
+#: Rounding of a kernel matrix may take so much of the distance between the quartiles of what is computed from it.
+MOST_BLUR = 1e-3
+
+#: Of so many chains side by side, one may be blurred by chance: values of a few samples may be about 0 by right.
+MANY_CHAINS = 100
 
 #: Chains side by side of so few variables are solved from nothing (cpp/core/chain/side_by_side.hpp).
 HARDLY_ANY_VARIABLES = 64
@@ -97,13 +109,15 @@ class LinkSolution:
     """The solution of a link; `repeated` if it is that of the link before, which is known without solving.
 
     `hard_margin_found` is unset where the margin that was asked for does not exist. `rounding` is how far decision
-    values may be from those of the kernel, where the solution is that of a matrix of it in float32.
+    values may be from those of the kernel, where the solution is that of a matrix of it in float32; `blur` is how much
+    this is of what tells samples apart.
     """
 
     solution: Solution
     repeated: bool = False
     hard_margin_found: bool = True
     rounding: float = 0.0
+    blur: float = 0.0
 
 
 def solve_chain(kernel: NDArray[np.float32], chain: Chain, *, stop: StopRule) -> list[LinkSolution]:
@@ -178,7 +192,7 @@ def _links_and_start(chain: Chain) -> tuple[list[_core.Task], Vector | None]:
 
 def _solutions(solved: list[_core.SolvedLink], chain: Chain) -> list[LinkSolution]:
     found = [
-        LinkSolution(solution, one.repeated, rounding=one.rounding)
+        LinkSolution(solution, one.repeated, rounding=one.rounding, blur=one.blur)
         for solution, one in zip(as_solutions(solved), solved, strict=True)
     ]
     return [_without_spare(one) for one in found] if chain.any_sum else found
@@ -298,16 +312,25 @@ class ChainKernel:
         needed = 4 * sum(size**2 for size in sizes)
         return replace(self, keeps=len(sizes) == 1 or needed <= self.kept_bytes)
 
+    @property
+    def exact(self) -> ChainKernel:
+        """The same kernel in float64, computed as needed."""
+        return replace(self, matrix=None, options=replace(self.options, dtype="float64"))
+
     def solve(self, chain: Chain, stop: StopRule) -> Iterator[LinkSolution]:
         """Solve a chain as :func:`solve_chain` does, all at once or one by one."""
+        if not chain.links:
+            return iter(())
+        if self.matrix is None:
+            return walk_chain_on_rows(self.rows, chain, stop=stop, options=self.options)
         first = self._first_for_rows(chain)
         if first == len(chain.links):
-            return self._on_matrix(chain, stop) if chain.links else iter(())
+            return self._on_matrix(chain, stop)
         found: Iterator[LinkSolution] = iter(())
         if first > 0:
             found = self._on_matrix(replace(chain, links=chain.links[:first]), stop)
             chain = replace(chain, links=chain.links[first:], start=None, start_gradient=None)
-        return concatenated(found, walk_chain_on_rows(self.rows, chain, stop=stop, options=self.options))
+        return concatenated(found, self.exact.solve(chain, stop))
 
     def can_solve_together(self, chains: SideBySide) -> bool:
         """Tell whether the matrix, if there is one, has the digits that all links need, as far as is known before."""
@@ -344,7 +367,7 @@ class ChainKernel:
         while found := held.advance(1 if self.one_by_one else chains.n_links):
             for solved in found:
                 one = _joint(chains, solved, rules)
-                if one.rounding > MOST_ROUNDING * stop.tolerance or one.solution.outcome.reason in NEED_EXACT_ROWS:
+                if not self._suffices(one, stop, TOLERANCES):
                     return
                 yield one
 
@@ -373,28 +396,43 @@ class ChainKernel:
         if self.one_by_one:
             return self._exact(chain, walk_chain(self.matrix, chain, stop=stop, keeps=self.keeps), stop)
         found = solve_chain(self.matrix, chain, stop=stop)
-        if any(self._is_inexact(link, one, stop) for link, one in zip(chain.links, found, strict=False)):
-            return self._exact(chain, found, stop)
-        return iter(found)
+        tolerances = TOLERANCES if chain.links[0].problem.kink is None else TOLERANCES_OF_NUMBERS
+        if all([self._suffices(one, stop, tolerances) for one in found]):
+            return iter(found)
+        return self._exact(chain, found, stop)
 
     def _exact(self, chain: Chain, found: Iterable[LinkSolution], stop: StopRule) -> Iterator[LinkSolution]:
-        for link, one in zip(chain.links, found, strict=False):
-            again = self._is_inexact(link, one, stop)
-            yield self._once_more(replace(chain, links=(link,)), one, stop) if again else one
+        tolerances = TOLERANCES if chain.links[0].problem.kink is None else TOLERANCES_OF_NUMBERS
+        for at, (link, one) in enumerate(zip(chain.links, found, strict=False)):
+            if one.blur > MOST_BLUR and not ended_early(one.solution):  # so are the others: it is the kernel's fault
+                yield from self._from_here(replace(chain, links=chain.links[at:]), one, stop)
+                return
+            if self._suffices(one, stop, tolerances):
+                yield one
+            else:
+                yield next(self._from_here(replace(chain, links=(link,)), one, stop))
 
-    def _is_inexact(self, link: Link, one: LinkSolution, stop: StopRule) -> bool:
-        reason = one.solution.outcome.reason
-        most = MOST_ROUNDING if link.problem.kink is None else MOST_ROUNDING_OF_NUMBERS
-        return (one.rounding > most * stop.tolerance and reason not in EARLY_ENDS) or reason in NEED_EXACT_ROWS
+    @staticmethod
+    def _suffices(one: LinkSolution, stop: StopRule, tolerances: float) -> bool:
+        """Tell whether the digits of the matrix do: for the tolerance, and to tell samples apart."""
+        if ended_early(one.solution):
+            return True
+        most = max(ROUNDING_WITHIN * stop.tolerance, min(MOST_ROUNDING, tolerances * stop.tolerance))
+        known = one.solution.outcome.reason not in NEED_EXACT_ROWS
+        return known and one.rounding <= most and one.blur <= MOST_BLUR
 
-    def _once_more(self, chain: Chain, one: LinkSolution, stop: StopRule) -> LinkSolution:
-        """Solve a link on exact rows, from where the matrix has led if that is anywhere."""
+    def _from_here(self, chain: Chain, one: LinkSolution, stop: StopRule) -> Iterator[LinkSolution]:
+        """Solve links on exact rows, from where the matrix has led if that is anywhere; the work on both counts."""
         near = one.solution.outcome.reason == "converged" and one.rounding < 1.0
-        alone = replace(chain, start=one.solution.alpha if near else None, start_gradient=None)
-        again = next(walk_chain_on_rows(self.rows, alone, stop=stop, options=self.options))
-        before, after = one.solution.outcome, again.solution.outcome
-        both = after.with_work([replace(before, kernel_evaluations=0), after])
-        return replace(one, solution=replace(again.solution, outcome=both))
+        begun = replace(chain, start=one.solution.alpha if near else None, start_gradient=None)
+        spent = replace(one.solution.outcome, kernel_evaluations=0)
+        for number, again in enumerate(self.exact.solve(begun, stop)):
+            if number > 0:
+                yield again
+                continue
+            outcome = again.solution.outcome
+            both = outcome.with_work([spent, outcome])
+            yield replace(again, solution=replace(again.solution, outcome=both), repeated=one.repeated)
 
     def part(self, ids: Ids) -> ChainKernel:
         """Take some of the samples, in any order and as often as wanted."""
@@ -518,7 +556,32 @@ def _joint(chains: SideBySide, solved: _core.SolvedLanes, rules: Sequence[str]) 
         values=None if rules else solved.values,
         said=dict(zip(rules, np.split(solved.values, len(rules)), strict=True)) if rules else {},
     )
-    return LinkSolution(solution, solved.repeated, rounding=float(solved.roundings.max()))
+    return LinkSolution(solution, solved.repeated, rounding=float(solved.roundings.max()), blur=_joint_blur(solved))
+
+
+def _joint_blur(solved: _core.SolvedLanes) -> float:
+    """Return the largest blur of chains but for one in a hundred: by chance, a few of very many look blurred."""
+    blurs = solved.blurs
+    most = len(blurs) - 1 - len(blurs) // MANY_CHAINS
+    return float(np.partition(blurs, most)[most])
+
+
+def solve_clearly(
+    kernel: NDArray[np.float32], chain: Chain, exact: Callable[[], RowSource] | None, *, stop: StopRule
+) -> Solution:
+    """Solve a chain of one link on a kernel matrix; on `exact` rows where the matrix does not tell samples apart.
+
+    Examples
+    --------
+    >>> y = np.array([1.0, -1.0])
+    >>> chain = Chain((Link(DualProblem(y, np.minimum(0, y), np.maximum(0, y))),))
+    >>> solve_clearly(np.eye(2, dtype=np.float32), chain, None, stop=StopRule()).alpha.tolist()
+    [1.0, -1.0]
+    """
+    (found,) = solve_chain(kernel, chain, stop=stop)
+    if exact is None or found.blur <= MOST_BLUR or ended_early(found.solution):
+        return found.solution
+    return next(ChainKernel(exact()).exact.solve(chain, stop)).solution
 
 
 def ended_early(solution: Solution) -> bool:

@@ -112,12 +112,12 @@ class _Search:
     @property
     def negligible_rho(self) -> float:
         """What counts as none where it is not known better."""
-        return self.largest_rho * max(SMALLEST_RHO, NEGLIGIBLE_RHO * self.tolerance)
+        return self.largest_rho * max(SMALLEST_RHO, min(1.0, NEGLIGIBLE_RHO * self.tolerance))
 
     @property
     def smallest_scale(self) -> float:
         """Scale below which gradients are not exact enough for the tolerance."""
-        return self.largest_rho * max(SMALLEST_RHO, ROUNDING / self.tolerance)
+        return self.largest_rho * max(SMALLEST_RHO, min(1.0, ROUNDING / self.tolerance))
 
     @property
     def last(self) -> Solution:
@@ -173,7 +173,7 @@ class _Search:
 
     def rescale(self, rho: float) -> None:
         """Choose the scale for an expected rho: a power of two, so that nothing is rounded, that makes it 1 to 2."""
-        self.scale = 2.0 ** math.floor(math.log2(max(rho, self.smallest_scale)))
+        self.scale = 2.0 ** math.floor(math.log2(min(max(rho, self.smallest_scale), np.finfo(np.float64).max)))
 
     def machine(self) -> PairSolution:
         """Divide by rho: variables, intercept and certificate of the C-classifier with C_n = v_n / rho."""

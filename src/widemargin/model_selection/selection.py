@@ -1,14 +1,16 @@
 """A model chosen from the data alone: a grid that follows the data and grows at its edges.
 
-Features are standardised and meet in a Gaussian kernel; sequences meet in oligo kernels of one length, and of several.
+Features are standardised and meet in a Gaussian kernel; sequences meet in oligo kernels of one length and of several,
+and in spectrum kernels.
 """
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -17,19 +19,23 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_array
 
+from widemargin.estimators.base import NUMBERS
 from widemargin.estimators.regression import SVR
 from widemargin.estimators.svc import SVC
-from widemargin.estimators.validation import numbers_needed, require_number
-from widemargin.kernels import CombinedOligo, Oligo
+from widemargin.estimators.validation import numbers_needed, require_finite, require_number
+from widemargin.kernels import BothStrands, CombinedOligo, Oligo, Spectrum
 from widemargin.kernels.rows import count, require_samples
-from widemargin.kernels.sequences import Sequences
+from widemargin.kernels.sequences import SequenceKernel, Sequences
+from widemargin.kernels.sequences.alphabet import DNA, RNA
 from widemargin.kernels.sequences.oligomers import Origin
 from widemargin.model_selection.grid.results import ROUNDING
-from widemargin.model_selection.growth import best_of, grown, standard_error
+from widemargin.model_selection.growth import MOST_STEPS, best_of, grown, standard_error
 from widemargin.objectives.held_out.groups import (
     folds_of,
     group_folds,
@@ -47,6 +53,9 @@ STEP = "model"
 
 #: Letters of the oligomers of which a kernel of sequences consists, alone and together.
 TRIPLETS, LENGTHS = 3, (1, 2, 3, 4, 5, 6)
+
+#: Letters of the oligomers that are counted wherever they are, of nucleotides or not.
+SPECTRA = {True: (3, 5), False: (2, 3)}
 
 #: Widths of positions that are tried first.
 WIDTHS = np.array([0.5, 1.0, 2.0, 4.0, 8.0])
@@ -67,6 +76,8 @@ class Selection:
         C, gamma (of sequences sigma), and epsilon for regression.
     score, standard_error : float
         Mean over the folds (accuracy, or R^2) and its standard error.
+    baseline : float
+        The same score of no model at all: of the most frequent class, or the mean, of the samples trained on.
     ties : list of dict
         Parameters that score as well.
     candidates : int
@@ -83,11 +94,17 @@ class Selection:
     parameters: dict[str, float]
     score: float
     standard_error: float
+    baseline: float
     ties: list[dict[str, float]]
     candidates: int
     edges: dict[str, str]
     reports: tuple[SearchReport, ...]
     kernel: str
+
+    @property
+    def beats_baseline(self) -> bool:
+        """Whether the score is better than that of no model by more than two standard errors."""
+        return self.score - self.baseline > 2 * self.standard_error
 
     @property
     def work(self) -> SearchReport:
@@ -126,8 +143,9 @@ def select(
     the same models. A step reuses the folds, the distances and, up to some hundred samples, the kernel matrices of
     those before it.
 
-    Sequences are searched the same way, first with the oligo kernel of triplets, then with the sum of those of 1 to 6
-    letters (as far as every sequence is long enough for them); the width is that of positions, sigma.
+    Sequences are searched the same way, as far as every one is long enough: with oligo kernels of 1, 2 and 3 letters,
+    with the sum of those of 1 to 6 letters, and with spectrum kernels, for which places do not matter; the width is
+    that of positions, sigma. Of DNA and RNA, the best of these is tried with both strands, too.
 
     Parameters
     ----------
@@ -167,7 +185,7 @@ def select(
         require_number("max_time", max_time, above=0)
     require_samples(X)
     stop = Stop().within(max_time)
-    y = np.asarray(y)
+    y = _checked_target(X, y, regression)
     spread = float(np.std(y.astype(np.float64))) if regression else 1.0
     model: Any = SVR(epsilon=TUBE * spread, n_jobs=n_jobs) if regression else SVC(n_jobs=n_jobs)
     axes = {"C": c_values() * (spread or 1.0)}
@@ -178,8 +196,10 @@ def select(
             raise ValueError(f"origin is {origin!r}, but X holds no sequences; leave it at 0.")
         families = [_of_features(X, None if regression else y, model, axes)]
     folds = _folds(X, y, cv, groups, classes=not regression)
+    if not regression:
+        _require_two_classes(y, folds, cv)
     found: list[tuple[Family, dict[str, Any]]] = []
-    for number, family in enumerate(families):
+    for number, family in enumerate(_with_strands(families, found)):
         files = None if journal is None else partial(_numbered, Path(journal), family=number)
         try:
             one = _found(family, X, y, stop, files, cv=folds, n_jobs=n_jobs, progress=progress)
@@ -194,16 +214,97 @@ def select(
         if one["reports"][-1].unfinished:  # because of the clock or of Ctrl-C
             break
     # By now all kernels are let go of, and there is room for the fit.
-    family, best = max(found, key=lambda each: round(each[1]["score"], 12))  # the first of equals, which is simpler
+    family, best = _best(found)
     parameters = best.pop("parameters")
     best["reports"] = tuple(report for _, one in found for report in one["reports"])
     best["candidates"] = sum(one["candidates"] for _, one in found)
     return Selection(
-        model=family.estimator.set_params(**parameters).fit(X, y),
+        model=_learnt_alphabet(family.estimator.set_params(**parameters)).fit(X, y),
         parameters=_short(parameters) | ({"epsilon": TUBE * spread} if regression else {}),
         kernel=family.kernel,
+        baseline=_baseline(y, folds, regression),
         **best,
     )
+
+
+def _checked_target(X: Any, y: Any, regression: bool) -> Any:
+    """Return a class, or a number, for each sample; refuse what a search would fail with on every fold."""
+    wanted = "a number" if regression else "a class"
+    if y is None:
+        more = "" if regression else ", or a number and regression=True"
+        raise ValueError(f"y is None, but select needs {wanted} for each sample{more}.")
+    mixed = isinstance(y, list | tuple) and len({isinstance(value, str) for value in y}) > 1
+    y = np.asarray(y, dtype=object if mixed else None)  # text with gaps would become text altogether
+    if y.ndim != 1 or len(y) != count(X):
+        raise ValueError(f"y has shape {y.shape}, but X has {count(X)} samples; {wanted} for each of them is needed.")
+    values = y.tolist()
+    row = next((row for row, value in enumerate(values) if _is_gap(value)), None)
+    if row is not None:
+        raise ValueError(f"y is {values[row]} in row {row}, but {wanted} is needed; leave samples without one out.")
+    if regression:
+        row = next((row for row, value in enumerate(values) if not isinstance(value, Real)), None)
+        if row is not None:
+            raise ValueError(
+                f"y is {values[row]!r} in row {row}, but regression=True predicts numbers; leave it out to predict "
+                "classes."
+            )
+        return y if y.dtype.kind in "biuf" else y.astype(np.float64)
+    row = next((row for row, value in enumerate(values) if isinstance(value, float) and value % 1 != 0), None)
+    if row is not None:
+        raise ValueError(
+            f"y is {values[row]} in row {row}, a number that is not whole, so no class; pass regression=True to "
+            "predict numbers."
+        )
+    try:
+        classes = np.unique(y).tolist()
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in values})
+        raise ValueError(f"y mixes classes of the types {' and '.join(kinds)}; give all of them one type.") from None
+    if len(classes) == 1:
+        raise ValueError(
+            f"y holds one class only, {classes[0]!r}; a classifier needs two (OneClassSVM and SVDD learn from one)."
+        )
+    return y
+
+
+def _is_gap(value: Any) -> bool:
+    """Tell whether a target is not there (None, NaN, or what data frames have in their place), or not finite."""
+    return value is None or (not isinstance(value, str) and str(value) in ("nan", "inf", "-inf", "<NA>", "NaT"))
+
+
+def _require_two_classes(y: Any, folds: list[Any], cv: Any) -> None:
+    """Refuse folds that leave a single class to train on."""
+    for number, (train, _) in enumerate(folds):
+        classes = np.unique(y[train]).tolist()
+        if len(classes) < 2:
+            raise ValueError(
+                f"cv={cv!r} leaves {len(classes)} class of y to train on in split {number}, {classes}; every split "
+                "needs samples of two. A class of one sample cannot be split."
+            )
+
+
+def _baseline(y: Any, folds: list[Any], regression: bool) -> float:
+    """Return the mean score over the folds of what is predicted without a model."""
+    scores = []
+    for train, test in folds:
+        if regression:
+            scores.append(r2_score(y[test], np.full(len(test), y[train].mean())))
+        else:
+            classes, counts = np.unique(y[train], return_counts=True)
+            scores.append(np.mean(y[test] == classes[counts.argmax()]))
+    return float(np.mean(scores))
+
+
+def _best(found: list[tuple[Family, dict[str, Any]]]) -> tuple[Family, dict[str, Any]]:
+    return max(found, key=lambda each: round(each[1]["score"], 12))  # the first of equals, which is more likely
+
+
+def _with_strands(families: list[Family], found: list[tuple[Family, dict[str, Any]]]) -> Iterator[Family]:
+    """Yield families, and in the end the best of those found, of both strands if there are any."""
+    yield from families
+    both = _of_both_strands(_best(found)[0])
+    if both is not None:
+        yield both
 
 
 def is_text(X: Any) -> bool:
@@ -218,15 +319,22 @@ def _of_features(X: Any, labels: Any, model: Any, axes: dict[str, Any]) -> Famil
     if sp.issparse(X):
         require_room_for_columns(X.shape[1])
     scaler = StandardScaler(with_mean=not sp.issparse(X))
+    names = np.array(X.columns, dtype=object) if hasattr(X, "columns") else None
     needed = "encode columns of text, with OneHotEncoder say, or, for sequences, pass a list or column of strings"
     with numbers_needed(f"features must be numbers; {needed}"):
+        X = check_array(X, **NUMBERS)
+        require_finite(X, names)
         widths = gamma_values(scaler.fit_transform(X), labels)
     axes = {f"{STEP}__{name}": values for name, values in (axes | {"gamma": widths}).items()}
     return Family("Gaussian kernel, standardised features", Pipeline([("scaler", scaler), (STEP, model)]), axes)
 
 
 def _of_sequences(X: Any, model: Any, axes: dict[str, Any], origin: Origin) -> list[Family]:
-    """Return oligo kernels of one length and of several, as far as every sequence holds such oligomers."""
+    """Return oligo kernels of one length and of several, and spectrum kernels, as far as every sequence is long enough.
+
+    Pieces of DNA that mean something are longer than those of proteins, of which single letters say a lot: what is more
+    likely comes first.
+    """
     texts = Sequences.of(X)
     alphabet = Oligo(1, normalize=False, origin=origin).fitted(texts).alphabet
     lengths: list[int] = []
@@ -238,19 +346,40 @@ def _of_sequences(X: Any, model: Any, axes: dict[str, Any], origin: Origin) -> l
                 raise
             break
         lengths.append(k)
-    k = min(TRIPLETS, lengths[-1])
-    families = [
-        Family(
-            f"oligo kernel of {k}-mers",
-            clone(model).set_params(kernel=Oligo(k, alphabet=alphabet, origin=origin)),
-            axes | {"kernel__sigma": WIDTHS},
-        )
+    how: dict[str, Any] = {"alphabet": alphabet, "origin": origin}
+
+    def family(kernel: str, found: Any, **widths: Any) -> Family:
+        return Family(kernel, clone(model).set_params(kernel=found), axes | widths)
+
+    short = [
+        family(f"oligo kernel of {k}-mers", Oligo(k, **how), kernel__sigma=WIDTHS) for k in lengths if k <= TRIPLETS
     ]
+    several = []
     if len(lengths) > 1:
-        several = CombinedOligo(lengths=tuple(lengths), alphabet=alphabet, origin=origin)
-        kernel = f"combined oligo kernel of 1- to {lengths[-1]}-mers"
-        families.append(Family(kernel, clone(model).set_params(kernel=several), axes | {"kernel__sigmas": WIDTHS}))
-    return families
+        name = f"combined oligo kernel of 1- to {lengths[-1]}-mers"
+        several = [family(name, CombinedOligo(lengths=tuple(lengths), **how), kernel__sigmas=WIDTHS)]
+    nucleic = alphabet in (DNA, RNA)
+    # Where sequences hold a marker, places mean something.
+    anywhere = [] if isinstance(origin, str) else SPECTRA[nucleic]
+    counted = [family(f"spectrum kernel of {k}-mers", Spectrum(k, alphabet=alphabet)) for k in anywhere if k in lengths]
+    return [*short[-1:], *several, *short[:-1], *counted] if nucleic else [*short, *several, *counted]
+
+
+def _of_both_strands(family: Family) -> Family | None:
+    """Return the same kernels of both strands; None if sequences have no other strand."""
+    kernel = getattr(family.estimator, "kernel", None)
+    if not isinstance(kernel, SequenceKernel) or kernel.alphabet not in (DNA, RNA):
+        return None
+    axes = {name.replace("kernel__", "kernel__kernel__"): values for name, values in family.axes.items()}
+    both = clone(family.estimator).set_params(kernel=BothStrands(clone(kernel)))
+    return Family(f"{family.kernel} of both strands", both, axes)
+
+
+def _learnt_alphabet(estimator: Any) -> Any:
+    """Let the alphabet be told from the training data, which it was: so that a model knows that nobody asked for it."""
+    return estimator.set_params(
+        **{name: None for name in estimator.get_params() if name.rpartition("__")[2] == "alphabet"}
+    )
 
 
 def _folds(X: Any, y: Any, cv: Any, groups: Any, *, classes: bool) -> list[Any]:
@@ -283,6 +412,17 @@ def _found(family: Family, X: Any, y: Any, stop: Stop, files: Any, **how: Any) -
         "edges": {_name(name): edge for name, edge in edges_left.items()},
         "reports": tuple(one.work_report_ for one in searches),
     }
+
+
+def journal_files(journal: Path) -> list[Path]:
+    """Return all files that a search may write, whose journal is this one.
+
+    Examples
+    --------
+    >>> [path.name for path in journal_files(Path("study.jsonl"))][:2]
+    ['study.jsonl', 'study.2.jsonl']
+    """
+    return [_numbered(journal, number, family=family) for family in range(2) for number in range(MOST_STEPS + 1)]
 
 
 def _numbered(journal: Path, number: int, *, family: int) -> Path:

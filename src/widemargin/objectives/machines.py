@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from widemargin.kernels import Kernel
-from widemargin.kernels.rows import kernel_matrix, take
-from widemargin.machines.chain import Chain, Link, solve_chain
+from widemargin.kernels.rows import RowSource, kernel_matrix, row_source, take
+from widemargin.machines.chain import Chain, Link, solve_clearly
 from widemargin.machines.classifier import ridge_of
 from widemargin.machines.derivatives import Adjoint, Evaluate, KernelPart, Machine, PairProblem, Sensitivity, train
 from widemargin.machines.dual import DualProblem, Outcome, StopRule, taking_part, values_of
@@ -75,6 +75,10 @@ class TaskKernel:
             degree=core.degree,
             n_jobs=self._task.n_threads,
         )
+
+    def exact_rows(self) -> RowSource:
+        """Return all values in float64, as rows."""
+        return row_source(self.double, kernel="precomputed")
 
     @property
     def among(self) -> Matrix | Evaluate:
@@ -155,7 +159,7 @@ def train_pairs(
 def train_one(kernel: TaskKernel, task: Task, problem: PairProblem, start: Vector | None = None) -> Machine:
     """Train one model of a task; raise StoppedError if there was no time to finish it."""
     task.stop.check()
-    machine = train(kernel.single, problem, stop=stop_rule(task), start=start)
+    machine = train(kernel.single, problem, stop=stop_rule(task), start=start, exact=kernel.exact_rows)
     note_end(kernel, task, machine.outcome)
     return machine
 
@@ -178,7 +182,7 @@ def train_tube(
     ridge = ridge_of(bounds) if task.squared else None
     chain = Chain((Link(problem, ridge),), start=start, any_sum=not task.fit_intercept)
     with single_threaded_blas():
-        found = solve_chain(kernel.single, chain, stop=stop_rule(task))[0].solution
+        found = solve_clearly(kernel.single, chain, kernel.exact_rows, stop=stop_rule(task))
     note_end(kernel, task, found.outcome)
     return RegressionMachine(found.alpha, found.intercept, values_of(found, targets, ridge), found.outcome)
 

@@ -33,11 +33,15 @@ from widemargin.objectives.machines import stop_rule
 from widemargin.quantization import Codebooks
 from widemargin.runtime import Lock, Stop, StoppedError, Work
 
-#: Distances of a level are kept up to this number; it must not depend on the computer, or values would.
+#: Distances of a level are kept up to this number, unless there is too little memory; it does not depend on the
+#: computer otherwise, or values would.
 MOST_DISTANCES = 2**26
 
 #: Distances that are kept of all levels and subsets.
 MOST_KEPT = 2**27
+
+#: Numbers of four bytes for each distance of a level, with the kernel matrix that is made of them.
+NUMBERS_EACH = 2
 
 #: Decision values that are no larger, relative to the largest coefficient, are what rounding makes of them.
 ROUNDING = 2.0**-23
@@ -97,9 +101,24 @@ class Prototypes:
         Samples that are simplified and trained on, and samples that models are judged by.
     n_threads : int
     stop : Stop
+    max_bytes : int, optional
+        What distances and the kernel matrix of a level may take together.
     """
 
-    def __init__(self, X: Any, signs: Vector, train: Ids, judges: Ids, n_threads: int, stop: Stop) -> None:
+    def __init__(
+        self,
+        X: Any,
+        signs: Vector,
+        train: Ids,
+        judges: Ids,
+        n_threads: int,
+        stop: Stop,
+        max_bytes: int | None = None,
+    ) -> None:
+        self._most_kept, self.most_distances = MOST_KEPT, MOST_DISTANCES
+        if max_bytes is not None:
+            self._most_kept = min(MOST_KEPT, max_bytes // 4)
+            self.most_distances = min(MOST_DISTANCES, max_bytes // 4 // NUMBERS_EACH)
         self._codebooks = [
             (sign, Codebooks(take(X, train[signs[train] == sign]), n_threads=n_threads, stop=stop))
             for sign in (-1.0, 1.0)
@@ -139,7 +158,7 @@ class Prototypes:
     def fits(self, level: Level) -> bool:
         """Tell whether the distances of a level may be kept."""
         n = len(level.signs)
-        return n * (n + len(self.judge_labels)) <= MOST_DISTANCES
+        return n * (n + len(self.judge_labels)) <= self.most_distances
 
     def distances(self, number: int, features: Mask, n_threads: int) -> Distances:
         """Return the distances of a level over a subset of features."""
@@ -153,7 +172,9 @@ class Prototypes:
             farthest = max(float(one.values.max(initial=0.0)) for one in (among, to_judges))
             made = Distances(among, to_judges, farthest)
             self._kept[key] = made
-            while sum(one.among.values.size + one.to_judges.values.size for one in self._kept.values()) > MOST_KEPT:
+            while (
+                sum(one.among.values.size + one.to_judges.values.size for one in self._kept.values()) > self._most_kept
+            ):
                 self._kept.popitem(last=False)
             return made
 
@@ -265,7 +286,7 @@ class PrototypeQuality(BoundObjective):
         """Return the kernel matrix of the prototypes, from distances that are kept or else anew; None for too many."""
         level = self.prototypes.level(cast(int, place.level))
         if not self.prototypes.fits(level):
-            if len(level.signs) ** 2 > MOST_DISTANCES:
+            if len(level.signs) ** 2 > self.prototypes.most_distances:
                 return None
             samples = selected(level.samples, _mask(place.kernel))
             return kernel_matrix(samples, kernel="rbf", gamma=_gamma(place.kernel), n_jobs=self.task.n_threads)

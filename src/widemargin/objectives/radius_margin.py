@@ -20,7 +20,7 @@ import numpy as np
 
 from widemargin.kernels import Kernel
 from widemargin.kernels.rows import take
-from widemargin.machines.chain import Chain, Link, solve_chain
+from widemargin.machines.chain import Chain, Link, solve_clearly
 from widemargin.machines.derivatives import Machine, PairProblem
 from widemargin.machines.dual import DualProblem
 from widemargin.objectives.base import BoundObjective, Evaluated, How, Matrix, Objective, Task, Vector
@@ -118,7 +118,7 @@ class _Bound(BoundObjective):
         task.stop.check()
         stop = stop_rule(task, float(diagonal[taking_part].mean()))
         with single_threaded_blas():
-            ball = solve_chain(values.single, chain, stop=stop)[0].solution
+            ball = solve_clearly(values.single, chain, values.exact_rows, stop=stop)
         note_end(values, task, ball.outcome)
         b = ball.alpha
         radius = float(diagonal @ b) - _form(K, ridge, b)

@@ -1,4 +1,4 @@
-"""Models in files that hold numbers and names only, and files that are replaced as a whole.
+"""Models in files that hold numbers and names only.
 
 Imports from ``estimators`` and what lies below them; loading a file never runs code from it.
 """

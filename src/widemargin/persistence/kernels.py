@@ -22,7 +22,7 @@ CLASSES: dict[str, type] = {
             *(ours.Gaussian, ours.DiagonalGaussian, ours.GeneralGaussian, ours.Mahalanobis, ours.Linear),
             *(ours.MaskedGaussian, ours.Polynomial, ours.Constant, ours.Sum, ours.Product, ours.Scaled),
             *(ours.Power, ours.Normalized, ours.Oligo, ours.CombinedOligo, ours.WeightedOligo, ours.TripletOligo),
-            *(ours.Spectrum, ours.Gapped),
+            *(ours.Spectrum, ours.Gapped, ours.BothStrands),
         )
     },
     **{

@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 
+from widemargin.datasets.columns import ColumnEncoder, have_names
 from widemargin.model_selection.compact import CompactSVC
 from widemargin.persistence.archive import (
     Fields,
@@ -28,7 +29,6 @@ from widemargin.persistence.archive import (
     to_json,
     write_archive,
 )
-from widemargin.persistence.atomic_file import replaced_file
 from widemargin.persistence.compact import describe_compact, restore_compact
 from widemargin.persistence.steps import (
     ESTIMATORS,
@@ -39,11 +39,15 @@ from widemargin.persistence.steps import (
     restore_estimator,
     restore_scaler,
 )
+from widemargin.runtime.files import replaced_file
 
 __all__ = ["ModelFileError", "SavedModel", "load_model", "open_model", "save_model"]
 
 FORMAT = "widemargin model"
 VERSION = 1
+
+#: Steps of a model with an encoder, whose own step had no name.
+ENCODER_STEP, MODEL_STEP = "encoder", "model"
 
 #: What may be the last step of a model, by the name of its class.
 MODELS: dict[str, type] = {**ESTIMATORS, CompactSVC.__name__: CompactSVC}
@@ -56,9 +60,10 @@ class SavedModel:
     Attributes
     ----------
     model : estimator
-        SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD, OnlineSVC, CompactSVC, or a Pipeline of scalers and one of these.
+        SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD, OnlineSVC, CompactSVC, or a Pipeline of scalers and one of these;
+        where columns of text were encoded, a Pipeline that begins with a ColumnEncoder.
     n_features : int or None
-        Features that the model takes; None if it takes sequences.
+        Features that the model takes, behind its encoder if it has one; None if it takes sequences.
     feature_names : list of str or None
         Their names; of a model of sequences, the name of their column.
     target : str or None
@@ -79,6 +84,11 @@ class SavedModel:
     selection: Any
     library_version: str
 
+    @property
+    def behind_encoder(self) -> Any:
+        """The model without its encoder, if it has one: it takes features."""
+        return self.model[1:] if self.encoded else self.model
+
 
 def save_model(
     model: Any,
@@ -97,7 +107,7 @@ def save_model(
     An OnlineSVC goes on with its stream after loading: its kept samples, coefficients, gradients, ids and counts are in
     the file. Kernel values are not; they are computed again when they are needed, and may differ from those before in
     their last digit. So what it learns from then on agrees with what the model itself would have learnt within
-    rounding, not to the last bit: pickle it for that. A compressed one only predicts.
+    rounding, not to the last bit. A compressed one only predicts.
 
     Parameters
     ----------
@@ -105,16 +115,19 @@ def save_model(
         A fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD or OnlineSVC whose kernel has a name or is a kernel object
         (of ``widemargin.kernels``, or one of those of scikit-learn that consist of numbers), or a CompactSVC, of
         which the search is not kept; alone or at the end of a Pipeline whose other steps are StandardScaler or
-        MinMaxScaler.
+        MinMaxScaler, perhaps with the encoder in front that a loaded model has.
     path : str or path-like
         The file; an older one is replaced.
     feature_names : sequence of str or None, default=None
-        Names of the features; None takes those that the model was trained with, if it was trained with names. For a
-        model of sequences, one name: that of their column.
+        Names of the features; None takes those that the model was trained with, if it was trained with names. The
+        model that is loaded knows them: it has ``feature_names_in_``, and refuses data frames whose columns are others,
+        or in another order. For a model of sequences, one name: that of their column.
     target : str or None, default=None
         The name of what is predicted.
     encoded : mapping or None, default=None
-        The values of each text column that `feature_names` holds as "column=value", one name a value.
+        The values of each text column that `feature_names` holds as "column=value", one name a value. The model that
+        is loaded is a Pipeline whose first step encodes these columns: it takes data frames with the columns as they
+        were, in any order.
     selection : object, default=None
         How the model was chosen: numbers, strings, lists and mappings of these.
 
@@ -139,9 +152,13 @@ def save_model(
     >>> bool((loaded.decision_function(X) == model.decision_function(X)).all())
     True
     """
+    encoder, model = _taken_apart(model)
+    own_values = None if encoder is None else _plain(encoder.encoded)
+    values = own_values if encoded is None else _plain(encoded)
+    if own_values is not None and values != own_values:
+        raise ModelFileError("encoded differs from the values that the model encodes.")
     steps, arrays = _describe_steps(model)
-    estimators = _estimators(model)
-    own_names = _own_names(estimators)
+    own_names = _own_names(_estimators(model)) if encoder is None else [str(name) for name in encoder.names]
     names = own_names if feature_names is None else [str(name) for name in feature_names]
     if own_names is not None and names != own_names:
         raise ModelFileError("feature_names differs from the names that the model was trained with.")
@@ -151,7 +168,7 @@ def save_model(
         "library_version": version("widemargin"),
         "feature_names": names,
         "target": target,
-        "encoded": to_json({key: list(values) for key, values in (encoded or {}).items()}, "encoded"),
+        "encoded": to_json(values or {}, "encoded"),
         "selection": to_json(selection, "selection"),
         "steps": steps,
     }
@@ -192,6 +209,15 @@ def open_model(path: str | PathLike[str]) -> SavedModel:
         return _restore(archive)
 
 
+def is_model_file(path: str | PathLike[str]) -> bool:
+    """Tell by its content whether a file is one that :func:`save_model` wrote, in whatever version."""
+    try:
+        with Path(path).open("rb") as file, read_archive(file, "") as archive:
+            return bool(archive.document().values.get("format") == FORMAT)
+    except (OSError, ModelFileError):
+        return False
+
+
 def is_sparse(estimator: Any) -> bool:
     """Tell whether an estimator is one of sparse samples; a compact one has vectors for each decision function."""
     vectors = estimator.support_vectors_
@@ -213,15 +239,46 @@ def _restore(archive: ModelArchive) -> SavedModel:
     if names is not None and len(names) != (1 if n_features is None else n_features):
         wanted = "one column of sequences" if n_features is None else f"{n_features} features"
         raise ModelFileError(f"feature_names holds {len(names)} names for {wanted}.")
+    encoded = _restore_encoding(document.fields("encoded"), names)
+    if encoded and n_features is None:
+        document.refuse("encoded", "no columns, since the model takes sequences")
+    if encoded:
+        assert names is not None
+        model = _with_encoder(model, names, encoded)
+    elif names is not None and n_features is not None and have_names(names):
+        first = model.steps[0][1] if type(model) is Pipeline else model
+        first.feature_names_in_ = np.array(names, dtype=object)
     return SavedModel(
         model=model,
         n_features=n_features,
         feature_names=names,
         target=document.text("target") if document.has("target") else None,
-        encoded=_restore_encoding(document.fields("encoded"), names),
+        encoded=encoded,
         selection=from_json(document.values.get("selection")),
         library_version=document.text("library_version"),
     )
+
+
+def _taken_apart(model: Any) -> tuple[ColumnEncoder | None, Any]:
+    """Return the encoder that a model begins with, if there is one, and the rest of it."""
+    if type(model) is Pipeline and len(model.steps) > 1 and type(model.steps[0][1]) is ColumnEncoder:
+        return model.steps[0][1], model[1:]
+    return None, model
+
+
+def _plain(encoded: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    return {column: list(values) for column, values in encoded.items()}
+
+
+def _with_encoder(model: Any, names: list[str], encoded: dict[str, tuple[str, ...]]) -> Pipeline:
+    """Put an encoder in front of a model, which then gets arrays."""
+    steps = list(model.steps) if type(model) is Pipeline else [(MODEL_STEP, model)]
+    for _, estimator in steps:
+        estimator.__dict__.pop("feature_names_in_", None)
+    name = ENCODER_STEP
+    while name in dict(steps):
+        name += "_"
+    return Pipeline([(name, ColumnEncoder(names, encoded).fit()), *steps])
 
 
 def _n_features(estimator: Any) -> int | None:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from widemargin.compression import CompressionReport
 from widemargin.estimators.base import KernelModel
+from widemargin.estimators.calibration import CalibratedClassifier
 from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
@@ -43,7 +44,6 @@ SCALERS: dict[str, Any] = {cls.__name__: cls for cls in (StandardScaler, MinMaxS
 #: Fitted numbers of an estimator beside those that all have; None is allowed for those that end in "?".
 _NUMBERS: dict[str, tuple[str, ...]] = {
     "NuSVR": ("epsilon_",),
-    "OneClassSVM": ("offset_",),
     "SVDD": ("offset_", "radius_", "center_squared_norm_", "spread_", "_diagonal_of_new_rows?"),
 }
 
@@ -153,7 +153,7 @@ def restore_estimator(archive: ModelArchive, step: Fields, prefix: str) -> Kerne
     if sp.issparse(estimator.support_vectors_):
         estimator.dual_coef_ = sp.csr_matrix(estimator.dual_coef_)
     estimator._predict_in_double = step.flag("predict_in_double")
-    if isinstance(estimator, SVC) and step.flag("calibrated"):
+    if isinstance(estimator, CalibratedClassifier) and step.flag("calibrated"):
         estimator.sigmoids_ = _restore_sigmoids(archive.array(f"{prefix}sigmoids", DOUBLE, (functions, 2)), step)
     _restore_report(estimator, step, functions)
     if step.has("compression"):

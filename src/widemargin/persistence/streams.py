@@ -17,11 +17,14 @@ from widemargin.estimators.online import OnlineSVC
 from widemargin.estimators.prediction import as_dense
 from widemargin.kernels.rows import take
 from widemargin.machines.dual import Outcome
-from widemargin.machines.online.stream import Stream, joined
+from widemargin.machines.online.arrival_order import ArrivalOrder
+from widemargin.machines.online.kept_samples import joined
+from widemargin.machines.online.stream import Batch, Stream
 from widemargin.persistence.archive import Fields, ModelArchive, ModelFileError, from_json, shortened, to_json
 from widemargin.persistence.ends import restore_end
 from widemargin.persistence.vectors import describe_vectors, restore_vectors
 from widemargin.runtime import Work
+from widemargin.runtime.checks import is_whole
 
 #: Types of ids, by the kind of their arrays.
 _ID_TYPES: dict[str, type] = {"b": np.bool_, "i": np.int64, "u": np.uint64, "f": np.float64, "U": np.str_, "O": object}
@@ -53,14 +56,22 @@ def describe_stream(model: OnlineSVC) -> tuple[dict[str, Any], dict[str, NDArray
         "evaluations": core.evaluations,
         "inherits": stream.inherits,
         "ids": None if np.array_equal(stream.ids, stream.numbers) else _describe_ids(stream.ids),
-        "names_seen": _json(sorted(model._names_seen, key=lambda name: (type(name).__name__, name))),
         "numbers_are_ids": model._numbers_are_ids,
+        "has_names": model._has_names,
+        "order": {
+            "told": model._order_told,
+            "changes": stream.order.changes,
+            "last": stream.order.last,
+            "counts": stream.order.counts.tolist(),
+        },
         "solved": [[work.iterations, work.kernel_evaluations, work.seconds] for work in stream.solved],
         "finished_at": to_json(float(stream.finished_at), "finished_at"),
         "ends": None if stream.ends is None else [to_json(asdict(end), "ends") for end in stream.ends],
     }
-    return {"stream": description}, {
+    so_far, more = _describe_batch(stream.so_far, bool(model._takes_objects))
+    return {"stream": {**description, "so_far": so_far}}, {
         **samples,
+        **more,
         "stream_support": support.astype(np.int64),
         "stream_gradient": core.gradient(),
         "stream_steps": core.steps(),
@@ -102,18 +113,18 @@ def restore_stream(archive: ModelArchive, step: Fields, prefix: str, model: Onli
         ("bounds", bounds, 0, np.inf),
         ("weights", weights, 0, np.inf),
     ):
-        if values.size and (values.min() < least or values.max() > most):
-            raise ModelFileError(f"array {prefix}{name} holds a number that is not between {least} and {most}.")
+        _require_between(f"{prefix}{name}", values, least, most)
     alpha = np.zeros((functions, n))
     alpha[:, support] = in_scikit_learns_sign(dual_coef, n_classes)
     _require_same_samples(model, alpha, labels, bounds * (left == 0), support, prefix)
-    stream = Stream(n_classes, model._kernel_parameters, known.flag("double_precision"), known.number("C"))
-    if not stream.C > 0:
+    C = known.number("C")
+    if not C > 0:
         known.refuse("C", "a number above 0")
     order = np.empty(n, dtype=np.intp)
     order[support] = np.arange(m)
     order[np.setdiff1d(np.arange(n), support)] = np.arange(m, n)
-    stream.samples = take(joined(vectors, others), order) if n else None
+    samples = take(joined(vectors, others), order)
+    stream = Stream(n_classes, model._kernel_parameters, known.flag("double_precision"), C, samples)
     stream.weights, stream.numbers = weights, numbers
     stream.ids = _restore_ids(known.fields("ids"), n) if known.has("ids") else numbers
     stream.inherits = known.flag("inherits")
@@ -129,7 +140,14 @@ def restore_stream(archive: ModelArchive, step: Fields, prefix: str, model: Onli
     model._stream = stream
     model._given_kernel = model._kernel_asked_for()
     model._n_given, model._numbers_are_ids = given, known.flag("numbers_are_ids")
-    model._names_seen = _names(known)
+    # Files of earlier versions name all ids that were ever seen, and do not tell the order of classes.
+    model._has_names = known.flag("has_names") if known.has("has_names") else bool(known.entries("names_seen"))
+    if known.has("order"):
+        arrived = known.fields("order")
+        model._order_told = arrived.flag("told")
+        stream.order = _restore_order(arrived, n_classes)
+    if known.has("so_far"):
+        stream.so_far = _restore_batch(archive, known.fields("so_far"), prefix, model, given)
 
 
 def _support(alpha: NDArray[np.float64], labels: NDArray[np.int32]) -> NDArray[np.intp]:
@@ -164,11 +182,51 @@ def _restore_ids(ids: Fields, n: int) -> NDArray[Any]:
     return found
 
 
-def _names(known: Fields) -> set[Any]:
-    names = known.entries("names_seen")
-    if not all(isinstance(name, bool | int | float | str) for name in names):
-        known.refuse("names_seen", "numbers and texts")
-    return set(names)
+def _describe_batch(batch: Batch | None, of_sequences: bool) -> tuple[Any, dict[str, NDArray[Any]]]:
+    """Take apart the samples from which a kernel takes its parameters, while there are too few of them."""
+    if batch is None:
+        return None, {}
+    own, samples = describe_vectors(batch.samples, of_sequences, "stream_so_far_")
+    described = {
+        **own,
+        "n_vectors": len(batch.labels),
+        "n_features": None if of_sequences else batch.samples.shape[1],
+        "ids": None if np.array_equal(batch.ids, batch.numbers) else _describe_ids(batch.ids),
+    }
+    arrays = {name: getattr(batch, name) for name in ("labels", "weights", "numbers")}
+    return described, {**samples, **{f"stream_so_far_{name}": values for name, values in arrays.items()}}
+
+
+def _restore_batch(archive: ModelArchive, known: Fields, prefix: str, model: OnlineSVC, given: int) -> Batch:
+    samples, prefix = _restore_others(archive, known, f"{prefix}so_far_", model), f"{prefix}so_far_"
+    n = known.whole("n_vectors")
+    labels = archive.array(f"{prefix}labels", ("<i4",), (n,))
+    weights = archive.array(f"{prefix}weights", ("<f8",), (n,))
+    numbers = archive.array(f"{prefix}numbers", ("<i8",), (n,))
+    for name, values, least, most in (
+        ("labels", labels, 0, len(model.classes_) - 1),
+        ("weights", weights, 0, np.finfo(np.float64).max),
+        ("numbers", numbers, 0, given),
+    ):
+        _require_between(f"{prefix}{name}", values, least, most)
+    ids = _restore_ids(known.fields("ids"), n) if known.has("ids") else numbers
+    return Batch(samples, labels, weights, ids, numbers)
+
+
+def _restore_order(known: Fields, n_classes: int) -> ArrivalOrder:
+    last, counts = known.number("last"), known.entries("counts")
+    if last not in range(-1, n_classes):
+        known.refuse("last", f"-1 or the number of one of the {n_classes} classes")
+    if len(counts) != n_classes or not all(is_whole(count, 0) and count < 2**53 for count in counts):
+        known.refuse("counts", f"a whole number for each of the {n_classes} classes")
+    order = ArrivalOrder(n_classes, known.whole("changes"), int(last))
+    order.counts += np.array(counts, dtype=np.int64)
+    return order
+
+
+def _require_between(name: str, values: NDArray[Any], least: float, most: float) -> None:
+    if values.size and not (values.min() >= least and values.max() <= most):
+        raise ModelFileError(f"array {name} holds a number that is not between {least} and {most}.")
 
 
 def _restore_others(archive: ModelArchive, known: Fields, prefix: str, model: OnlineSVC) -> Any:
@@ -203,7 +261,7 @@ def _require_same_samples(
 
 
 def _diagonal(stream: Stream, dtype: Any) -> NDArray[Any]:
-    if stream.samples is None:
+    if stream.weights.size == 0:
         return np.empty(0, dtype=dtype)
     try:
         return np.asarray(stream.kernel.rows_of(stream.samples).diagonal(), dtype=dtype)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from widemargin.runtime import Work
 from widemargin.runtime.checks import is_number
+from widemargin.runtime.files import replaced_file
 
 Solution = TypeVar("Solution")
 
@@ -220,7 +221,6 @@ class CostMatrix:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the costs and their graph as JSON; an existing file is replaced only by a whole one."""
-        target = Path(path)
         content = {
             "format": FORMAT,
             "axes": self.graph.axes,
@@ -230,9 +230,8 @@ class CostMatrix:
             "cold": self.cold.tolist(),
             "edges": [[start, end, cost] for (start, end), cost in sorted(self.edges.items())],
         }
-        unfinished = target.with_name(f"{target.name}.{os.getpid()}.part")
-        unfinished.write_text(json.dumps(content), encoding="utf-8")
-        unfinished.replace(target)
+        with replaced_file(path) as file:
+            file.write(json.dumps(content).encode("utf-8"))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

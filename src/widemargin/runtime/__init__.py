@@ -1,10 +1,11 @@
-"""What the running system gives and limits: threads, memory, when to stop; an account of work; what counts as a number.
+"""What the running system gives and limits: threads, memory, when to stop, files; an account of work; numbers.
 
 Imports nothing but the compiled core; everything else may import from here.
 """
 
 from widemargin.runtime.allowance import Allowance, allowed, as_allowed_here
-from widemargin.runtime.memory import free_memory, release_memory
+from widemargin.runtime.limits import free_memory
+from widemargin.runtime.memory import release_memory
 from widemargin.runtime.stopping import (
     FAILED,
     FINISHED,

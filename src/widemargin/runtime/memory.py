@@ -1,12 +1,12 @@
-"""Memory: what is free, what the core keeps for the next fit, and what to say if it runs out."""
+"""Memory: what the core keeps for the next fit, and what to say if there is too little."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from widemargin import _core
+from widemargin.runtime.limits import free_memory, total_memory
 
 #: Columns of sparse samples up to which memory is not checked.
 FEW_COLUMNS = 2**20
@@ -15,20 +15,12 @@ FEW_COLUMNS = 2**20
 BYTES_OF_A_COLUMN = 64
 
 
-def free_memory() -> int:
-    """Bytes of memory that can be taken without swapping."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return int(os.sysconf("SC_PAGE_SIZE")) * int(os.sysconf("SC_PHYS_PAGES")) // 2
+# Touching new memory takes longer than computing what goes there; what is kept for that must not crowd out others.
+_core.keep_memory(min(256 * 2**20, total_memory() // 64))
 
 
 def release_memory() -> None:
-    """Give back the memory that is kept for the next fit (up to 256 MB, at most a 64th of the computer's).
+    """Give back the memory that is kept for the next fit (up to 256 MB, at most a 64th of what this process may use).
 
     Examples
     --------
@@ -60,6 +52,25 @@ def require_room_for_columns(columns: int) -> None:
         raise NotEnoughMemoryError(
             f"X has {columns} columns, for which kernels take at least {needed / 2**30:.3g} GiB of memory, and "
             f"{free / 2**30:.3g} GiB are free; leave out columns that hold nothing, or number features without gaps."
+        )
+
+
+def require_room(needed: int, what: str, smaller: str) -> None:
+    """Refuse what takes more bytes than are free, and name the parameter to lower.
+
+    Examples
+    --------
+    >>> require_room(1000, "the kernel counts", "k")
+    >>> require_room(2**60, "the kernel counts", "k")
+    Traceback (most recent call last):
+    ...
+    widemargin.runtime.memory.NotEnoughMemoryError: the kernel counts, which may take 1.07e+09 GiB of memory, and ...
+    """
+    free = free_memory()
+    if needed > free:
+        raise NotEnoughMemoryError(
+            f"{what}, which may take {needed / 2**30:.3g} GiB of memory, and {free / 2**30:.3g} GiB are free; take a "
+            f"smaller {smaller}."
         )
 
 

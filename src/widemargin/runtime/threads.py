@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-import joblib
 import scipy.linalg.cython_blas as cython_blas
 import scipy.linalg.cython_lapack as cython_lapack
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
 from widemargin import _core
+from widemargin.runtime.limits import core_count
 
 _core.take_blas(cython_blas.__pyx_capi__, cython_lapack.__pyx_capi__)
 
@@ -149,4 +149,4 @@ def thread_count(n_jobs: int | None) -> int:
         raise ValueError(
             f"n_jobs must be at most {MOST_THREADS}, more threads than any computer runs at once; got more."
         )
-    return int(n_jobs) if n_jobs > 0 else max(1, int(joblib.cpu_count()) + 1 + int(n_jobs))
+    return int(n_jobs) if n_jobs > 0 else max(1, core_count() + 1 + int(n_jobs))

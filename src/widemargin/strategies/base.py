@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,8 +91,8 @@ class Lattice(Space):
         Points to look at first, in steps from the start, in groups that are worth a closer look each; the start belongs
         to the first of them. For whoever knows where evaluations are cheap.
     work : callable (ndarray of shape (n,)) -> float, optional
-        What an evaluation at a point takes, more than 0, in any unit; the same everywhere if not given. It is known
-        before the evaluation and the same on every computer, so that a strategy may go by it.
+        What an evaluation at a point takes, more than 0, in any unit, whatever the switches are; the same everywhere if
+        not given. It is known before the evaluation and the same on every computer, so that a strategy may go by it.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class Lattice(Space):
 
     steps: Vector = field(kw_only=True)
     switches: NDArray[np.bool_] | None = field(kw_only=True, default=None)
-    first: Sequence[NDArray[np.intp]] = field(kw_only=True, default=())
+    first: Sequence[NDArray[np.integer[Any]]] = field(kw_only=True, default=())
     work: Callable[[Vector], float] | None = field(kw_only=True, default=None)
 
     def __post_init__(self) -> None:

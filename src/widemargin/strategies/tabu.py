@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -22,6 +24,9 @@ INTENSIFICATION, DIVERSIFICATION = "intensification", "diversification"
 #: Points that take more than so many times the work of the best known one are large: those of the next levels of a
 #: model, with twice as many samples each, are not.
 LARGE = 8.0
+
+#: Points that are asked for at once hold no more numbers than this, however many parameters they have.
+MOST_NUMBERS = 2**21
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,9 @@ class TabuSearch(Strategy):
     `min_improvement` above 0 the count of failures begins again only after all improvements since it last did amount
     to this share of the quality; every one of them is still taken.
 
-    No point is asked for twice. An iteration asks for two points for each variable at most, all of them at once.
+    No point is asked for twice. An iteration asks for two points for each variable at most, all of them at once unless
+    they are too many to be held in memory, or to be evaluated within the budget. Of a point that was asked for nothing
+    is kept but its value: memory does not grow with the number of variables times that of evaluations.
 
     Parameters
     ----------
@@ -210,8 +217,8 @@ class TabuRun(CountedRun):
 
     Attributes
     ----------
-    solutions : list of ndarray
-        The walk so far, in steps from the start of the space, from its first solution to the current one.
+    current : ndarray of int
+        The current solution of the walk, in steps from the start of the space.
     phase : str
         "intensification" or "diversification".
     n_failures, n_without_improvement, n_jumps : int
@@ -232,27 +239,36 @@ class TabuRun(CountedRun):
         others = movable[~lattice.switches[movable]]
         self._all, self._no_switches, self._switches = movable, others, lattice.switches
         self._for_jumps = others if len(others) else movable
-        # The last solution of the walk in which a variable had a value.
+        # The last solution of the walk in which a variable had a value that it has no more.
         self._seen: dict[Move, int] = {}
-        self._values: dict[bytes, float] = {}
+        self._values: dict[int, float] = {}
         self._spending = Spending(lattice, options.large_share)
-        self.solutions: list[Solution] = []
+        self.current: Solution = np.zeros(lattice.n_dims, dtype=np.intp)
+        self._steps: list[list[Move]] = []
+        self._key = 0
         self.phase, self.n_failures, self.n_without_improvement, self.n_jumps = INTENSIFICATION, 0, 0, 0
         self._champion = self._phase_best = self._forgiven_at = math.inf
-        first = lattice.first if options.scan else ()
-        groups = [[point.astype(np.intp).tobytes() for point in group] for group in first] or [[]]
         # The start belongs to the first group, and is asked for before the rest of it.
-        self._start = np.zeros(lattice.n_dims, dtype=np.intp).tobytes()
-        self._groups = [list(dict.fromkeys([self._start, *groups[0]])), *groups[1:]]
-        self._walks: list[bytes] = []
+        start = [(0, self.current)]
+        groups = [[(key_of(point), point) for point in group] for group in (lattice.first if options.scan else ())]
+        self._groups = [[*start, *(groups[0] if groups else [])], *groups[1:]]
+        self._to_look_at = [start, *self._groups]
+        self._walks: list[tuple[int, Solution]] = []
         self._jumped_to: Solution | None = None
         self._moves: list[Move] = []
-        self._asked: list[bytes] = []
+        self._asked: list[tuple[int, Solution]] = []
+        self._waiting: list[Move] = []
 
     @property
-    def current(self) -> Solution:
-        """The current solution."""
-        return self.solutions[-1]
+    def solutions(self) -> list[Solution]:
+        """The walk so far, from its first solution to the current one."""
+        found = [self.current]
+        for step in reversed(self._steps[1:]):
+            before = found[-1].copy()
+            for variable, value in step:
+                before[variable] = value
+            found.append(before)
+        return found[::-1] if self._steps else []
 
     @property
     def expected_evaluations(self) -> int | None:
@@ -261,51 +277,62 @@ class TabuRun(CountedRun):
 
     def propose(self) -> Sequence[Ask]:
         """Ask for what is not known of the next moves; iterations whose moves are all known are made here."""
-        if not self.solutions:
-            self._asked = self._first_unknown()
-            return [Ask(self._lattice.at(np.frombuffer(key, dtype=np.intp))) for key in self._asked]
+        if not self._steps:
+            self._asked = self._first_unknown()[: self._at_once]
+            return [Ask(self._lattice.at(point)) for _, point in self._asked]
         while self._reason is None:
             if not self._moves:
                 self._moves = self._next_moves()
-            unknown = [key for move in self._moves if (key := self._after(move).tobytes()) not in self._values]
-            if unknown:
-                self._asked, origin = unknown, self._lattice.at(self.current)
-                return [Ask(self._lattice.at(np.frombuffer(key, dtype=np.intp)), origin=origin) for key in unknown]
+                self._waiting = [move for move in self._moves if self._key_after(move) not in self._values]
+            if self._waiting:
+                now, self._waiting = self._waiting[: self._at_once], self._waiting[self._at_once :]
+                self._asked = [(self._key_after(move), self._after(move)) for move in now]
+                origin = self._lattice.at(self.current)
+                return [Ask(self._lattice.at(point), origin=origin) for _, point in self._asked]
             self._iterate()
         return []
+
+    @property
+    def _at_once(self) -> int:
+        return max(1, min(MOST_NUMBERS // self._lattice.n_dims, self.budget - self.evaluations))
 
     def learn(self, asked: Sequence[Ask], found: Sequence[Told]) -> None:
         """Keep what was found; make the iteration that it was asked for."""
-        for key, told in zip(self._asked, found, strict=True):
+        for (key, point), told in zip(self._asked, found, strict=True):
             self._values[key] = told.value if -math.inf < told.value else math.inf
-            self._spending.add(np.frombuffer(key, dtype=np.intp))
-        if self.solutions:
-            self._iterate()
+            self._spending.add(point)
+        self._asked = []
+        if self._steps:
+            if not self._waiting:
+                self._iterate()
         elif not self._first_unknown():
-            best = [min(group, key=self._values.__getitem__) for group in self._groups]
-            self._walks = sorted(best, key=self._values.__getitem__)[: self._options.walks]
+            best = [min(group, key=self._value_of_start) for group in self._groups]
+            self._walks = sorted(best, key=self._value_of_start)[: self._options.walks]
             self._begin_walk()
 
-    def _first_unknown(self) -> list[bytes]:
+    def _first_unknown(self) -> list[tuple[int, Solution]]:
         """Return what is not known of the next group of points to look at before any walk."""
-        for group in ([self._start], *self._groups):
-            unknown = [key for key in dict.fromkeys(group) if key not in self._values]
+        for group in self._to_look_at:
+            unknown = {key: point for key, point in group if key not in self._values}
             if unknown:
-                return unknown
+                return list(unknown.items())
         return []
+
+    def _value_of_start(self, start: tuple[int, Solution]) -> float:
+        return self._values[start[0]]
 
     def _begin_walk(self) -> None:
         """Forget the last walk, but for values, and begin at the next start."""
-        start = self._walks.pop(0)
-        self.solutions, self._seen, self.n_failures, self._moves = [], {}, 0, []
-        self._champion = self._forgiven_at = self._values[start]
-        self._go(np.frombuffer(start, dtype=np.intp))
+        self._key, start = self._walks.pop(0)
+        self.current = start.astype(np.intp)
+        self._steps, self._seen, self.n_failures, self._moves = [[]], {}, 0, []
+        self._champion = self._forgiven_at = self._value_here
         self._begin_intensification()
 
     def _next_moves(self) -> list[Move]:
         """Return the moves of the next iteration: Θ_next."""
         if self.phase == INTENSIFICATION:
-            best, own = self._champion, self._value(self.current)
+            best, own = self._champion, self._value_here
             # Without any value yet, nothing is promising.
             promising = own <= best + (1.0 - self._options.promising) * abs(best) if math.isfinite(best) else False
             moves = self._basic_moves(self._all) if promising or not len(self._no_switches) else []
@@ -326,13 +353,17 @@ class TabuRun(CountedRun):
         """Leave out moves to large points, unless these have their share of the work, all of the new ones together."""
         if not self._spending.is_limited:
             return moves
-        after = {move: self._after(move) for move in moves}
-        works = {move: self._spending.work(after[move]) for move in moves if after[move].tobytes() not in self._values}
+        here = self._spending.work(self.current)
+        works = {
+            move: here if self._switches[move.variable] else self._spending.work(self._after(move))
+            for move in moves
+            if self._key_after(move) not in self._values
+        }
         assert self._lattice.work is not None
-        large, own = LARGE * self._lattice.work(self.best), self._spending.work(self.current)
+        large = LARGE * self._lattice.work(self.best)
         if self._spending.allows(list(works.values()), large):
             return moves
-        return [move for move in moves if move not in works or works[move] <= large or works[move] < own]
+        return [move for move in moves if move not in works or works[move] <= large or works[move] < here]
 
     def _two_moves(self, variable: int, size: int) -> list[Move]:
         """Return the moves of a variable down and up, by so many steps or the longest that stay in its range."""
@@ -343,7 +374,7 @@ class TabuRun(CountedRun):
     def is_tabu(self, move: Move) -> bool:
         """Tell whether the variable had this value in one of the last solutions, as many as are remembered."""
         seen = self._seen.get(move)
-        return seen is not None and seen >= len(self.solutions) - self._memory
+        return seen is not None and seen >= len(self._steps) - self._memory
 
     def _iterate(self) -> None:
         """Make an iteration, all of whose moves are known."""
@@ -372,8 +403,8 @@ class TabuRun(CountedRun):
             self.n_without_improvement = self._options.patience + 1
         else:
             self._go(self._after(chosen))
-            if self._value(self.current) < self._phase_best:
-                self._phase_best, self.n_without_improvement = self._value(self.current), 0
+            if self._value_here < self._phase_best:
+                self._phase_best, self.n_without_improvement = self._value_here, 0
             else:
                 self.n_without_improvement += 1
         if self.n_without_improvement > self._options.patience:
@@ -387,8 +418,8 @@ class TabuRun(CountedRun):
 
     def _diversify(self, chosen: Move | None) -> None:
         solution = None if chosen is None else self._after(chosen)
-        if solution is not None and self._value(solution) < self._phase_best:
-            self._phase_best, self._jumped_to = self._value(solution), solution
+        if chosen is not None and self._value_after(chosen) < self._phase_best:
+            self._phase_best, self._jumped_to = self._value_after(chosen), solution
         self.n_jumps += 1
         over = self.n_jumps > self._jumps * self.n_failures
         if over:
@@ -401,20 +432,46 @@ class TabuRun(CountedRun):
 
     def _begin_intensification(self) -> None:
         self.phase, self.n_without_improvement = INTENSIFICATION, 0
-        self._phase_best = self._value(self.current)
+        self._phase_best = self._value_here
 
     def _go(self, solution: Solution) -> None:
         """Make a solution the current one."""
-        self._seen |= {Move(*own): len(self.solutions) for own in enumerate(solution.tolist())}
-        self.solutions.append(solution)
+        left = [
+            Move(int(variable), int(self.current[variable])) for variable in np.flatnonzero(solution != self.current)
+        ]
+        self._seen |= dict.fromkeys(left, len(self._steps) - 1)
+        self._steps.append(left)
+        self.current, self._key = solution, key_of(solution)
 
     def _after(self, move: Move) -> Solution:
         solution = self.current.copy()
         solution[move.variable] = move.value
         return solution
 
-    def _value(self, solution: Solution) -> float:
-        return self._values[solution.tobytes()]
+    def _key_after(self, move: Move) -> int:
+        before = int(self.current[move.variable])
+        return (self._key - _key(move.variable, before) + _key(*move)) % 2**128
+
+    @property
+    def _value_here(self) -> float:
+        return self._values[self._key]
 
     def _value_after(self, move: Move) -> float:
-        return self._value(self._after(move))
+        return self._values[self._key_after(move)]
+
+
+def key_of(solution: Solution) -> int:
+    """Return a number that tells a solution from others: a sum over its values, so that moves change it by a summand.
+
+    Examples
+    --------
+    >>> key_of(np.zeros(3, dtype=np.intp)), key_of(np.array([0, 1, 0])) == key_of(np.array([1, 0, 0]))
+    (0, False)
+    """
+    return sum(_key(int(variable), int(solution[variable])) for variable in np.flatnonzero(solution)) % 2**128
+
+
+@cache
+def _key(variable: int, value: int) -> int:
+    digest = blake2b(f"{variable} {value}".encode(), digest_size=16).digest()
+    return int.from_bytes(digest, "little") if value else 0

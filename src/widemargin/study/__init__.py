@@ -5,7 +5,7 @@ Imports ``strategies``, ``objectives``, ``kernels`` and ``runtime``; knows nothi
 
 from widemargin.study.callbacks import EvaluationTasks, SearchTasks, with_callbacks
 from widemargin.study.identity import fingerprint
-from widemargin.study.journal import Journal, JournalError
+from widemargin.study.journal import Journal, JournalError, journal_of
 from widemargin.study.journal_part import JournalPart, Records
 from widemargin.study.progress import LogProgress, Progress, SilentProgress, progress_for
 from widemargin.study.trace import Trace
@@ -24,6 +24,7 @@ __all__ = [
     "SilentProgress",
     "Trace",
     "fingerprint",
+    "journal_of",
     "progress_for",
     "with_callbacks",
 ]

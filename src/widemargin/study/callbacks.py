@@ -7,34 +7,15 @@ and ``refit-with-best-params``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
-try:
-    from sklearn.callback import with_callbacks as _with_callbacks
-except ImportError:
-    _with_callbacks = None
+from widemargin.runtime.callbacks import with_callbacks
 
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def with_callbacks(fit: Method) -> Method:
-    """Decorate a fit method, so that callbacks are told when it has ended, however it ends.
-
-    Parameters
-    ----------
-    fit : method
-
-    Returns
-    -------
-    method
-        The same where scikit-learn has no callbacks. A nested fit of scikit-learn, through ``super()``, does no harm.
-    """
-    managed: Method = fit if _with_callbacks is None else _with_callbacks(fit)
-    return managed
+__all__ = ["EvaluationTasks", "SearchTasks", "with_callbacks"]
 
 
 class SearchTasks:

@@ -35,7 +35,7 @@ from widemargin.study.writer import JournalWriter
 Vector = NDArray[np.float64]
 
 #: Version of the records; it changes when the fields of a finding do, or their meaning.
-RECORD_SCHEMA = 3
+RECORD_SCHEMA = 4
 
 #: Seconds between two writes to a journal, and between two calls of a display, where evaluations may take less.
 WRITE_EVERY, SHOW_EVERY = 0.2, 0.05
@@ -50,7 +50,8 @@ class Finding(NamedTuple):
     `number` counts evaluations; that of a grid's candidate on a split is the candidate's number times the number of
     folds plus the fold's. `value` is the score (scores by name, None if there is none), or the value of an objective;
     `train_value` the same on the samples that were trained on. `work.seconds` is the time of training,
-    `score_seconds` that of scoring. Of an objective: `point` and `part` say where it was evaluated, `gradient` is with
+    `score_seconds` that of scoring; where scores came without predictions, these would have taken `coefficients` that
+    are not zero. Of an objective: `point`, as it is kept, and `part` say where it was evaluated, `gradient` is with
     respect to the point, `measures` says what the value is made of, and `chosen` marks a point that the search came to
     without having asked for it.
     """
@@ -68,6 +69,7 @@ class Finding(NamedTuple):
     higher: tuple[float, ...] = ()
     chosen: bool = False
     measures: dict[str, float] | None = None
+    coefficients: int = 0
 
 
 #: Findings by number.
@@ -129,12 +131,13 @@ def kinds_of_records(limit: int | None = None, n_dims: int | None = None) -> tup
         number = COUNT if limit is None else a_number_below(limit)
         error: Kind = "a string", lambda value: isinstance(value, str)
         needed = {"evaluation": number, "value": scores, "work": work}
-        return needed, {"train_value": scores, "score_seconds": NUMBER, "error": error, "notes": STRINGS}
+        others = {"train_value": scores, "score_seconds": NUMBER, "error": error, "notes": STRINGS}
+        return needed, others | {"coefficients": COUNT}
     point = numbers_in(n_dims)
     needed = {"evaluation": COUNT, "value": NUMBER, "work": work, "point": point}
     whole: Kind = "a whole number", is_whole
     measures: Kind = "numbers by name", lambda value: isinstance(value, dict) and all(map(is_number, value.values()))
-    others: dict[str, Kind] = {"part": whole, "gradient": point, "higher": numbers_in(None), "notes": STRINGS}
+    others = {"part": whole, "gradient": point, "higher": numbers_in(None), "notes": STRINGS}
     return needed, others | {"chosen": TRUTH, "measures": measures}
 
 
@@ -160,14 +163,19 @@ class Standing:
     together : int, default=1
         So many in a row, the folds of a candidate, have a value in common: their mean.
     greater_is_better : bool, default=True
+    metric : str, optional
+        The one that decides, where values are scores by name.
 
     Attributes
     ----------
     best : float or None
     """
 
-    def __init__(self, total: int | None, together: int = 1, *, greater_is_better: bool = True) -> None:
+    def __init__(
+        self, total: int | None, together: int = 1, *, greater_is_better: bool = True, metric: str | None = None
+    ) -> None:
         self.best: float | None = None
+        self._metric = metric
         self._total, self._together, self._sign = total, together, 1.0 if greater_is_better else -1.0
         self._done = 0
         self._counts: dict[int, int] = {}
@@ -182,9 +190,10 @@ class Standing:
         if cost is not None:
             spent, times = self._costs.get(group, (0.0, 0))
             self._costs[group] = spent + cost, times + 1
-        if one.part is None and isinstance(one.value, numbers.Real):
+        value = one.value.get(self._metric) if isinstance(one.value, dict) else one.value
+        if one.part is None and isinstance(value, numbers.Real):
             own = self._scores.setdefault(group, [])
-            own.append(float(one.value))
+            own.append(float(value))
             if len(own) == self._together:
                 mean = fmean(own)
                 if isfinite(mean) and (self.best is None or self._sign * mean > self._sign * self.best):

@@ -15,12 +15,14 @@ import json
 import os
 import stat
 import threading
+import time
 import weakref
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
+from widemargin.study.identity import fingerprint
 from widemargin.study.lines import Record, as_line, encode, from_line, sealed, unsealed
 
 #: Version of the file's format, not of what a search writes into it (that belongs into the identity).
@@ -42,6 +44,13 @@ _DIFFERENCES = {
     "space": "other parameters to search, or other bounds of them",
     "random_state": "another random_state",
 }
+
+
+#: What an identity says of the samples.
+_SAMPLES = ("data", "target")
+
+#: Times that the header of a journal is looked for which another search has just created, 10 milliseconds apart.
+_LOOKS = 100
 
 
 class JournalError(RuntimeError):
@@ -298,6 +307,69 @@ class Journal:
         except OSError as error:
             if error.errno != errno.EINVAL:  # a file system that has nothing to bring to the disk
                 self._fail(f"was created, but its folder cannot be brought to the disk ({error.strerror})", error)
+
+
+def journal_of(path: str | os.PathLike[str], identity: Mapping[str, Any]) -> Journal:
+    """Open the journal of a study: the file itself or, if that is about other data, one beside it.
+
+    Searches inside of a cross-validation are given the same path for the data of each fold, and maybe at the same time.
+
+    Parameters
+    ----------
+    path, identity
+        As for :class:`Journal`. A file beside it gets a number that belongs to the data.
+
+    Raises
+    ------
+    JournalError
+        As by :class:`Journal`; of the same data another search is refused.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for data in ("5f0c", "77aa", "5f0c"):
+    ...         with journal_of(Path(folder) / "study.jsonl", {"data": data}) as journal:
+    ...             print(journal.path.name)
+    study.jsonl
+    study.f5d4496ef641.jsonl
+    study.jsonl
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        return Journal(path, identity)  # which refuses it
+    first = Path(path).expanduser()
+    own = fingerprint([identity.get(name) for name in _SAMPLES])[:12]
+    beside = first.with_name(f"{first.stem}.{own}{first.suffix}")
+    if beside.exists():
+        return Journal(beside, identity)
+    try:
+        return Journal(first, identity)
+    except JournalError:
+        there = _identity_in(first)
+        if there is None or all(there.get(name) == identity.get(name) for name in _SAMPLES):
+            raise
+        return Journal(beside, identity)
+
+
+def _identity_in(path: Path) -> Record | None:
+    """Read what a journal belongs to, whoever writes to it; None if it is no journal that can be read."""
+    line = b""
+    for look in range(_LOOKS):
+        try:
+            with open(path, "rb") as file:
+                line = file.readline()
+        except OSError:
+            return None
+        if line.endswith(b"\n"):
+            break
+        if look < _LOOKS - 1:
+            time.sleep(0.01)
+    try:
+        header = from_line(unsealed(line.rstrip(b"\n")))
+    except (ValueError, RecursionError):
+        return None
+    found = header.get("identity")
+    return found if header.get("schema") == SCHEMA and isinstance(found, dict) else None
 
 
 #: Journals that are open in this process.

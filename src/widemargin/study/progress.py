@@ -161,6 +161,8 @@ class LogProgress:
         Seconds since some moment.
     unit : str, default="fits"
         What is counted.
+    shown : bool, default=False
+        Whether lines that the logger passes on to nobody are written to the standard error stream.
 
     Examples
     --------
@@ -176,8 +178,8 @@ class LogProgress:
     #: Seconds between two lines.
     PAUSE = 1.0
 
-    def __init__(self, *, clock: Clock = time.monotonic, unit: str = "fits") -> None:
-        self._clock, self._unit = clock, unit
+    def __init__(self, *, clock: Clock = time.monotonic, unit: str = "fits", shown: bool = False) -> None:
+        self._clock, self._unit, self._shown = clock, unit, shown
         self._pace: Pace | None = None
         self._next = 0.0
 
@@ -207,7 +209,11 @@ class LogProgress:
         assert self._pace is not None
         name = "score" if self._unit == "fits" else "value"
         best = "" if self._pace.best_score is None else f", best {name} {score_text(self._pace.best_score)}"
-        logging.getLogger("widemargin").info("%s%s%s", self._pace.counted(), when, best)
+        logger = logging.getLogger("widemargin")
+        if logger.isEnabledFor(logging.INFO) and logger.hasHandlers():
+            logger.info("%s%s%s", self._pace.counted(), when, best)
+        elif self._shown and sys.stderr is not None:
+            print(f"{self._pace.counted()}{when}{best}", file=sys.stderr, flush=True)
 
 
 def progress_for(setting: Any, unit: str = "fits") -> Progress:
@@ -218,7 +224,8 @@ def progress_for(setting: Any, unit: str = "fits") -> Progress:
     setting : None, bool, "rich", "log" or Progress
         None and False show nothing. ``"rich"`` is a bar on the standard error stream, for terminals and notebooks;
         ``"log"`` writes to the logger ``"widemargin"``; True is the former where there is a terminal or a notebook, the
-        latter otherwise. An object with the three methods of :class:`Progress` is taken as it is.
+        latter otherwise, and where nobody listens to that logger, its lines go to the standard error stream. An object
+        with the three methods of :class:`Progress` is taken as it is.
     unit : str, default="fits"
         What is counted.
 
@@ -301,14 +308,15 @@ def _progress_of_this_place(unit: str) -> Progress:
     if missing is None:
         from widemargin.study.bar import RichProgress, can_show_a_bar
 
-        return RichProgress(unit=unit) if can_show_a_bar() else LogProgress(unit=unit)
+        return RichProgress(unit=unit) if can_show_a_bar() else LogProgress(unit=unit, shown=True)
     if "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty()):
         warnings.warn(
-            f"progress=True shows no bar without {missing}; the logger 'widemargin' gets the progress.",
+            f"progress=True shows no bar without {missing}; the logger 'widemargin' gets the progress, or the standard "
+            "error stream where nobody listens to it.",
             UserWarning,
             stacklevel=3,
         )
-    return LogProgress(unit=unit)
+    return LogProgress(unit=unit, shown=True)
 
 
 def _bar(unit: str) -> Progress:

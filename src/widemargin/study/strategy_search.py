@@ -142,11 +142,11 @@ class StrategySearch:
             return []
         # Points are copied, since their strategy may go on with them; the only part of an objective is the objective.
         whole = self._bound.n_parts == 1
-        copied: list[Ask] = []
-        for ask in asks:
-            origin = None if ask.origin is None else np.array(ask.origin, dtype=np.float64)
-            copied.append(Ask(np.array(ask.point, dtype=np.float64), None if whole else ask.part, origin))
-        return copied
+        origins = {id(ask.origin): np.array(ask.origin, dtype=np.float64) for ask in asks if ask.origin is not None}
+        return [
+            Ask(np.array(ask.point, dtype=np.float64), None if whole else ask.part, origins.get(id(ask.origin)))
+            for ask in asks
+        ]
 
     def evaluate(self, batch: Sequence[Ask], findings: Findings) -> None:
         """Evaluate points that are asked for together, or know their values; save what is finished, whatever happens.
@@ -257,7 +257,7 @@ class StrategySearch:
             float(found.value),
             work,
             found.notes,
-            point=ask.point,
+            point=self.trace.kept.packed(ask.point),
             part=ask.part,
             gradient=gradient,
             higher=higher,
@@ -281,7 +281,11 @@ class StrategySearch:
 
     def _require_same(self, number: int, ask: Ask, findings: Findings) -> None:
         one = findings.known[number]
-        if one.part != ask.part or one.point is None or not np.array_equal(one.point, ask.point):
+        if (
+            one.part != ask.part
+            or one.point is None
+            or not np.array_equal(one.point, self.trace.kept.packed(ask.point))
+        ):
             findings.refuse(
                 number,
                 f"where evaluation {number} is at another point than the one that this search comes to (with another "
@@ -315,14 +319,14 @@ class StrategySearch:
             choice = np.array(self.strategy.best, dtype=np.float64)
             if self.trace.n_evaluations == self.n_told:
                 return choice
-        usable = (self.trace["part"] == -1) & np.isfinite(self.trace["value"])
-        points, values = self.trace.points[usable], self.trace["value"][usable]
+        usable = (self.trace.parts == -1) & np.isfinite(self.trace.values)
+        points, values = self.trace.points[usable], self.trace.values[usable]
         values = values if self._objective.greater_is_better else -values
         if choice is not None:
-            here = (points == choice).all(axis=1)
+            here = (points == self.trace.kept.packed(choice)).all(axis=1)
             if not here.any() or values[here].max() == values.max():
                 return choice
-        return np.array(points[values.argmax()]) if len(values) else None
+        return self.trace.kept.whole(points[values.argmax()]) if len(values) else None
 
     def value_at(self, point: Vector, findings: Findings) -> float:
         """Return the value of the objective at the point that was chosen; NaN if there is no time to find out.
@@ -330,10 +334,11 @@ class StrategySearch:
         That is what was found there, on average if more than once; or, if the strategy never asked for it, the value
         of one further evaluation, from nothing and without derivatives.
         """
-        here = (self.trace.points == point).all(axis=1) & (self.trace["part"] == -1)
+        kept = self.trace.kept.packed(point)
+        here = (self.trace.points == kept).all(axis=1) & (self.trace.parts == -1)
         if here.any():
-            return float(self.trace["value"][here].mean())
-        found = findings.value_of(self.n_told, point)
+            return float(self.trace.values[here].mean())
+        found = findings.value_of(self.n_told, kept)
         if found is None:
             try:
                 found = self._one(self._bound, self.n_told, Ask(point), None, Wanted())[0]._replace(chosen=True)

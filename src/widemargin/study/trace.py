@@ -11,11 +11,15 @@ from numpy.typing import NDArray
 
 from widemargin.runtime import Work
 from widemargin.study.findings import Finding, Vector
+from widemargin.study.points import Points
 from widemargin.study.report import SearchReport
 
 #: Stages of a search: the seed that it was not given; the objective at points of the strategy; scores of models along
 #: C, for the kernel chosen.
 BEGINNING, SEARCH, PATH = "beginning", "search", "C"
+
+#: What is counted of each evaluation.
+COUNTED = ("trained", "iterations", "kernel_evaluations", "factorizations")
 
 #: Rows that are shown of the beginning and of the end, and columns of parameters.
 SHOWN_ROWS, SHOWN_PARAMETERS = 3, 4
@@ -47,6 +51,8 @@ class Trace(Sequence[dict[str, Any]]):
         Whether that is so for values of the objective.
     price : float, optional
         C of the evaluations, for searches that choose C after the kernel.
+    kept : Points, optional
+        How points are kept, those of findings too; as they are by default.
 
     Examples
     --------
@@ -69,7 +75,9 @@ class Trace(Sequence[dict[str, Any]]):
         *,
         greater_is_better: bool,
         price: float | None = None,
+        kept: Points | None = None,
     ) -> None:
+        self.kept = Points(np.zeros(len(logarithmic), dtype=np.bool_)) if kept is None else kept
         self.names = (*names, "C") if price is not None else tuple(names)
         self._logarithmic = np.array(logarithmic, dtype=np.bool_)
         self._greater_is_better = greater_is_better
@@ -77,7 +85,6 @@ class Trace(Sequence[dict[str, Any]]):
         self._rows: list[tuple[Vector, int, float, float, Work]] = []
         self._path: list[tuple[float, float, Work]] = []
         self._chosen: Vector | None = None
-        self._columns: dict[str, NDArray[Any]] | None = None
 
     def add(self, finding: Finding) -> None:
         """Add an evaluation of the objective."""
@@ -86,23 +93,25 @@ class Trace(Sequence[dict[str, Any]]):
         # One append, so that Ctrl-C leaves no half of a row.
         assert finding.point is not None
         self._rows.append((finding.point, part, finding.value, norm, finding.work))
-        self._columns = None
 
     def add_path(self, chosen: Vector, path: Sequence[tuple[float, float, Work]]) -> None:
         """Add values of C, their scores and what they took, for the kernel at the point that was chosen."""
         self._chosen = chosen
         self._path.extend(path)
-        self._columns = None
 
     @property
     def points(self) -> NDArray[np.float64]:
-        """Points of the evaluations of the objective, in the coordinates of the search."""
-        shape = len(self._rows), len(self._logarithmic)
-        return np.array([row[0] for row in self._rows], dtype=np.float64).reshape(shape)
+        """Points of the evaluations of the objective as they are kept, in the coordinates of the search."""
+        return np.array([row[0] for row in self._rows], dtype=np.float64).reshape(len(self._rows), self.kept.n_dims)
+
+    @property
+    def parts(self) -> NDArray[np.intp]:
+        """The column `part` of the evaluations of the objective."""
+        return np.array([row[1] for row in self._rows], dtype=np.intp)
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """Values of the evaluations of the objective, without the other columns, which may be thousands."""
+        """Values of the evaluations of the objective."""
         return np.array([row[2] for row in self._rows], dtype=np.float64)
 
     @property
@@ -113,36 +122,47 @@ class Trace(Sequence[dict[str, Any]]):
     @property
     def columns(self) -> dict[str, NDArray[Any]]:
         """All columns by name."""
-        if self._columns is not None:
-            return dict(self._columns)
-        n, m = len(self._rows), len(self._path)
         points = self.points
+        return {name: self._column(name, points) for name in self._headings}
+
+    @property
+    def _headings(self) -> tuple[str, ...]:
+        return ("stage", "evaluation", *self.names, "part", "value", "gradient_norm", "best", *COUNTED, "seconds")
+
+    def _column(self, name: str, points: NDArray[np.float64] | None = None) -> NDArray[Any]:
+        """Compute one column; `points` as they are kept, if they are at hand."""
+        n, m = len(self._rows), len(self._path)
+        if name == "stage":
+            return np.array([SEARCH] * n + [PATH] * m, dtype=object)
+        if name == "evaluation":
+            return np.concatenate([np.arange(n), np.arange(m)])
+        if name == "part":
+            return np.concatenate([self.parts, np.full(m, -1, dtype=np.intp)])
+        if name == "value":
+            return np.concatenate([self.values, np.array([row[1] for row in self._path], dtype=np.float64)])
+        if name == "gradient_norm":
+            return np.array([row[3] for row in self._rows] + [np.nan] * m, dtype=np.float64)
+        if name == "best":
+            whole = np.where(self._column("part") == -1, self._column("value"), np.nan)
+            better = np.fmax if self._greater_is_better else np.fmin
+            return np.concatenate([better.accumulate(whole[:n]), np.fmax.accumulate(whole[n:])])
+        if name in (*COUNTED, "seconds"):
+            works = [row[4] for row in self._rows] + [row[2] for row in self._path]
+            kind = np.float64 if name == "seconds" else np.int64
+            return np.array([getattr(one, name) for one in works], dtype=kind)
+        if name not in self.names:
+            raise KeyError(name)
+        return self._parameter(self.names.index(name), self.points if points is None else points)
+
+    def _parameter(self, place: int, points: NDArray[np.float64]) -> NDArray[Any]:
+        n, m = len(self._rows), len(self._path)
+        if place == len(self._logarithmic):
+            return np.array([self._price] * n + [row[0] for row in self._path], dtype=np.float64)
+        own = self.kept.column(points, place)
         if m:
             assert self._chosen is not None
-            points = np.vstack([points, np.tile(self._chosen, (m, 1))])
-        points[:, self._logarithmic] = np.exp(points[:, self._logarithmic])
-        if self._price is not None:
-            prices = [self._price] * n + [row[0] for row in self._path]
-            points = np.column_stack([points, np.array(prices, dtype=np.float64)])
-        works = [row[4] for row in self._rows] + [row[2] for row in self._path]
-        values = np.array([row[2] for row in self._rows] + [row[1] for row in self._path], dtype=np.float64)
-        part = np.array([row[1] for row in self._rows] + [-1] * m, dtype=np.intp)
-        whole = np.where(part == -1, values, np.nan)
-        better = np.fmax if self._greater_is_better else np.fmin
-        table: dict[str, NDArray[Any]] = {
-            "stage": np.array([SEARCH] * n + [PATH] * m, dtype=object),
-            "evaluation": np.concatenate([np.arange(n), np.arange(m)]),
-            **{name: points[:, place] for place, name in enumerate(self.names)},
-            "part": part,
-            "value": values,
-            "gradient_norm": np.array([row[3] for row in self._rows] + [np.nan] * m, dtype=np.float64),
-            "best": np.concatenate([better.accumulate(whole[:n]), np.fmax.accumulate(whole[n:])]),
-        }
-        for name in ("trained", "iterations", "kernel_evaluations", "factorizations"):
-            table[name] = np.array([getattr(one, name) for one in works], dtype=np.int64)
-        table["seconds"] = np.array([one.seconds for one in works], dtype=np.float64)
-        self._columns = table
-        return dict(table)
+            own = np.concatenate([own, np.full(m, self._chosen[place])])
+        return np.asarray(np.exp(own)) if self._logarithmic[place] else own
 
     def __len__(self) -> int:
         return len(self._rows) + len(self._path)
@@ -154,11 +174,11 @@ class Trace(Sequence[dict[str, Any]]):
     @overload
     def __getitem__(self, key: slice) -> list[dict[str, Any]]: ...
     def __getitem__(self, key: Any) -> Any:
-        columns = self.columns
         if isinstance(key, str):
-            return columns[key]
+            return self._column(key)
         if isinstance(key, slice):
-            return [self[place] for place in range(*key.indices(len(self)))]
+            return list(self)[key]
+        columns = self.columns
         return {name: column[key].item() if column.dtype != object else column[key] for name, column in columns.items()}
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -166,14 +186,14 @@ class Trace(Sequence[dict[str, Any]]):
         return (dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True))
 
     def __repr__(self) -> str:
-        columns = self.columns
-        seconds = float(columns["seconds"].sum())
+        seconds = float(self["seconds"].sum())
         lines = [f"Trace of {len(self)} evaluation{'s' * (len(self) != 1)} in {seconds:.3g} s"]
         further = self.names[SHOWN_PARAMETERS - 1 : -1] if len(self.names) > SHOWN_PARAMETERS else ()
         hidden = {*further, "iterations", "kernel_evaluations", "factorizations"}
-        if (columns["part"] == -1).all():
+        if (self["part"] == -1).all():
             hidden.add("part")
-        names = [name for name in columns if name not in hidden]
+        names = [name for name in self._headings if name not in hidden]
+        columns = {name: self[name] for name in names}
         if not len(self):
             return lines[0]
         rows = list(range(len(self)))

@@ -220,15 +220,109 @@ def test_a_model_saved_mid_stream_goes_on_as_if_it_had_not_been(kernel: Any) -> 
     assert (straight.finish().decision_function(X) == saved.finish().decision_function(X)).all()
 
 
-def test_the_scale_of_the_first_batch_is_kept() -> None:
-    X, y = two_classes(100)
-    model = OnlineSVC().partial_fit(X[:50], y[:50], classes=["no", "yes"])
-    assert model.kernel_.gamma == pytest.approx(1 / (4 * X[:50].var()))
+@pytest.mark.parametrize("at_once", [100, 150])
+def test_the_scale_of_a_large_first_batch_is_kept(at_once: int) -> None:
+    X, y = two_classes(200)
+    model = OnlineSVC().partial_fit(X[:at_once], y[:at_once], classes=["no", "yes"])
     gamma = model.kernel_.gamma
-    assert model.partial_fit(100 * X[50:], y[50:]).kernel_.gamma == gamma
+    assert gamma == pytest.approx(1 / (4 * X[:at_once].var()))
+    assert model.partial_fit(100 * X[at_once:], y[at_once:]).kernel_.gamma == gamma
     with pytest.raises(ValueError, match=r"gamma was 'scale' when the model began to learn, and is 2\.0 now"):
         model.set_params(gamma=2.0).partial_fit(X, y)
     assert clone(model).fit(X, y).kernel_.gamma == 2.0
+
+
+@pytest.mark.parametrize("rows", [1, 7, 60])
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_the_scale_does_not_depend_on_how_the_first_samples_come(rows: int, unit: float) -> None:
+    random = np.random.default_rng(0)
+    X = unit * random.normal(size=(400, 1))
+    y = np.sign(X[:, 0])
+    model = OnlineSVC(C=10)
+    for begin in range(0, 400, rows):
+        own = slice(begin, begin + rows)
+        weights = random.random(400)[own].round() if begin > 200 else None  # which changes nothing any more
+        model.partial_fit(X[own], y[own], classes=[-1, 1], sample_weight=weights)
+        first = X[: begin + rows] if begin + rows < 100 else X[: -(-100 // rows) * rows]
+        assert model.kernel_.gamma == pytest.approx(1 / first.var() if len(first) > 1 else 1.0)
+        if begin + rows <= 200:
+            assert model.n_seen_ == begin + rows
+        if begin + rows < 60:
+            model.finish()
+            model = pickle.loads(pickle.dumps(model))
+    assert model.score(X, y) > 0.98
+
+
+def test_a_fit_that_goes_on_takes_the_scale_of_all_samples_so_far() -> None:
+    X, y = two_classes(200)
+    model = OnlineSVC(warm_start=True).partial_fit(X[:5], y[:5], classes=["no", "yes"])
+    model.fit(X[5:], y[5:])
+    assert model.kernel_.gamma == pytest.approx(1 / (4 * X.var()))
+    assert model.n_seen_ >= 200
+    assert model.partial_fit(X[:5], y[:5]).kernel_.gamma == pytest.approx(1 / (4 * X.var()))
+
+
+def test_few_samples_of_a_scale_that_cannot_be_are_refused_and_nothing_has_changed() -> None:
+    X, y = two_classes(20)
+    model = OnlineSVC().partial_fit(X, y, classes=["no", "yes"])
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match="too large to compute"):
+        model.partial_fit(1e200 * X, y)
+    assert pickle.dumps(model) == before
+
+
+def test_samples_without_weight_do_not_count_as_first_samples() -> None:
+    X, y = two_classes(300)
+    model = OnlineSVC().partial_fit(X[:5], y[:5], classes=["no", "yes"], sample_weight=np.zeros(5))
+    for n in range(5, 250):
+        model.partial_fit(X[n : n + 1], y[n : n + 1], sample_weight=[float(n >= 100)])
+    assert model.kernel_.gamma == pytest.approx(1 / (4 * X[100:200].var()))
+    assert model.n_seen_ == 150
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_classes_that_come_sorted_are_warned_of_once(classes: int) -> None:
+    X, y = two_classes(300)
+    y = (X[:, 0] > np.quantile(X[:, 0], [[0.33], [0.66]][: classes - 1])).sum(axis=0)
+    order = np.argsort(y, kind="stable")
+    model = OnlineSVC(gamma=1.0)
+
+    def learn_in_batches() -> None:
+        for begin in range(0, 300, 10):
+            own = order[begin : begin + 10]
+            model.partial_fit(X[own], y[own], classes=np.arange(classes))
+
+    with pytest.warns(UserWarning, match="Samples come sorted by class: of .* shuffle the samples") as caught:
+        learn_in_batches()
+    assert [one.filename for one in caught] == [__file__]
+    for begin in range(0, 300, 10):  # in random order: nothing to say, and warnings are errors here
+        own = slice(begin, begin + 10)
+        model.partial_fit(X[own], y[own])
+    other = OnlineSVC(gamma=1.0)
+    for begin in range(0, 300, 10):
+        other.partial_fit(X[begin : begin + 10], y[begin : begin + 10], classes=np.arange(classes))
+
+
+def test_sorted_classes_are_no_matter_where_all_classes_are_known_at_once() -> None:
+    X, y = two_classes(300)
+    order = np.argsort(y, kind="stable")
+    model = OnlineSVC(gamma=1.0, random_state=0).fit(X[order], y[order])
+    model.partial_fit(X[order], y[order])  # warnings are errors here
+    assert model.score(X, y) > 0.8
+
+
+def test_pickles_hold_no_kernel_values() -> None:
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(1500, 10)), random.choice([-1, 1], 1500)
+    model = OnlineSVC(gamma=0.1).partial_fit(X, y, classes=[-1, 1])
+    samples = 8 * X.shape[1] * len(model.kept_ids_)
+    assert len(model.kept_ids_) > 1000
+    assert len(pickle.dumps(model)) < 5 * samples
+    twin = pickle.loads(pickle.dumps(model))
+    assert (twin.decision_function(X) == model.decision_function(X)).all()
+    for one in (model, twin):
+        one.partial_fit(X[:50], y[:50]).finish()
+    np.testing.assert_allclose(twin.decision_function(X), model.decision_function(X), atol=5e-3)
 
 
 def test_samples_may_be_strings() -> None:

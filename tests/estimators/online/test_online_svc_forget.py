@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import zipfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,9 @@ import pytest
 from sklearn.datasets import load_iris
 
 from benchmarks.papers.lasvm import lasvm_active
-from widemargin import SVC, OnlineSVC
+from widemargin import SVC, OnlineSVC, save_model
 from widemargin.datasets import chess_board
+from widemargin.kernels import Spectrum
 
 TOLERANCE = 1e-7
 
@@ -49,15 +52,56 @@ def test_ids_are_what_they_were_given_as() -> None:
     gone = str(model.kept_ids_[0])
     assert gone not in model.forget(gone).kept_ids_.tolist()
     before = pickle.dumps(model)
-    model.forget([gone, gone])  # which is no longer kept
+    for nobody in ([gone, gone], "patient 99", 3):  # no longer kept, never seen, of another name
+        with pytest.warns(UserWarning, match="No kept sample has the id .* there is nothing to forget") as caught:
+            model.forget(nobody)
+        assert [one.filename for one in caught] == [__file__]
     assert pickle.dumps(model) == before
-    with pytest.raises(KeyError, match=r"id 'patient 99' has been learnt from; ids are those given to partial_fit\."):
-        model.forget(["patient 99"])
-    with pytest.raises(KeyError, match="No sample with the id 3 "):  # which has another name
-        model.forget(3)
+    with pytest.raises(KeyError, match=r"id \{3\} has been learnt from; ids are those given to partial_fit\."):
+        model.forget([{3}])
     model.partial_fit(X[:5], y[:5])
-    model.forget([62, "patient 3"])
-    assert not {62, "patient 3"} & set(model.kept_ids_.tolist())
+    model.forget([62, model.kept_ids_[0]])
+    assert 62 not in model.kept_ids_.tolist()
+
+
+@pytest.mark.parametrize("kernel", ["rbf", Spectrum(2)], ids=repr)
+@pytest.mark.parametrize("n", [40, 200], ids=["while the kernel is taken from data", "after"])
+def test_nothing_is_left_of_a_sample_that_was_forgotten(kernel: Any, n: int, tmp_path: Path) -> None:
+    X: Any
+    X, y = banana_like(n)
+    letters = np.random.default_rng(0).choice(list("ACGT"), (n, 16))
+    X = X if kernel == "rbf" else ["".join(row) for row in letters]
+    chosen = int(OnlineSVC(C=0.1, kernel=kernel).partial_fit(X, y, classes=[-1, 1]).kept_ids_[3])
+    names = [f"patient {number}" for number in range(n)]
+    names[chosen] = "the one to forget"
+    model = OnlineSVC(C=0.1, kernel=kernel).partial_fit(X, y, classes=[-1, 1], ids=names)
+    sample = X[chosen].tobytes() if kernel == "rbf" else X[chosen].encode()
+
+    def contents() -> list[bytes]:
+        save_model(model, tmp_path / "model.wm")
+        with zipfile.ZipFile(tmp_path / "model.wm") as file:
+            return [pickle.dumps(model), b"".join(file.read(name) for name in file.namelist())]
+
+    def traces() -> list[bool]:
+        return [sample in one or b"the one to forget" in one.replace(b"\x00", b"") for one in contents()]
+
+    assert traces() == [True, True]
+    assert "the one to forget" not in model.forget(["the one to forget"]).kept_ids_.tolist()
+    assert traces() == [False, False]
+    model.partial_fit(X[chosen + 1 : chosen + 3], y[chosen + 1 : chosen + 3], ids=["later", "last"])
+    assert traces() == [False, False]
+
+
+def test_names_of_samples_that_are_not_kept_are_not_remembered() -> None:
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(4000, 2)), np.tile([-1, 1], 2000)
+    X[:, 0] += 3 * y
+    model, sizes = OnlineSVC(gamma=0.5), []
+    for begin in range(0, 4000, 200):
+        own = slice(begin, begin + 200)
+        model.partial_fit(X[own], y[own], classes=[-1, 1], ids=[f"a name that is rather long {n}" for n in range(200)])
+        sizes.append(len(pickle.dumps(model)) / len(model.kept_ids_))
+    assert max(sizes[5:]) < 1.5 * sizes[4]
 
 
 def test_unknown_numbers_are_refused_and_nothing_has_changed() -> None:

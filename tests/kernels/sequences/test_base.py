@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
+from sklearn.base import clone
 
-from widemargin import SVC
+from widemargin import SVC, SVR, NuSVC, OneClassSVM, OnlineSVC
 from widemargin.kernels import CombinedOligo, Gapped, Oligo, Spectrum, TripletOligo, WeightedOligo
+from widemargin.kernels.sequences.alphabet import PROTEIN
 
 X = ["ACGTACGT", "GGATCCAA", "TTTTGACA", "ACGTTTAA"]
 
@@ -137,3 +140,77 @@ def test_an_alphabet_is_fixed_at_fit() -> None:
     assert Oligo(origin="|").fitted(["A|CGTT", "AC|GGC"]).alphabet == "ACGT"
     with pytest.raises(ValueError, match="X holds no letters"):
         Oligo().fitted(["", ""])
+
+
+EVERY = [Oligo(2), CombinedOligo(lengths=(1, 2)), WeightedOligo(lengths=(1, 2)), TripletOligo(), Spectrum(2), Gapped(2)]
+PROTEINS = ["".join(row) for row in np.random.default_rng(0).choice(list(PROTEIN), (8, 60))]
+MASKED = [text[:20] + text[20:40].lower() + text[40:] for text in PROTEINS]
+
+
+@pytest.mark.parametrize("kernel", EVERY, ids=repr)
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [(MASKED, PROTEINS), (["Hello World", "held"], ["HELLO WORLD", "HELD"])],
+    ids=["proteins", "words"],
+)
+def test_case_is_folded(kernel: Any, written: list[str], plain: list[str]) -> None:
+    fitted = kernel.fitted(written)
+    assert fitted.alphabet == kernel.fitted(plain).alphabet
+    assert np.diagonal(fitted(written, plain)) == pytest.approx(fitted.diag(plain), rel=1e-12)
+    assert np.array_equal(fitted(written), kernel.fitted(plain)(plain))
+    small = kernel.fitted([text.lower() for text in written])
+    assert np.array_equal(small(written), fitted(written))
+    given = type(kernel)(**{**kernel.get_params(), "alphabet": fitted.alphabet.lower()})
+    assert np.array_equal(given.fitted(plain)(plain) > 0.0, fitted(plain) > 0.0)
+
+
+@pytest.mark.parametrize("kernel", EVERY, ids=repr)
+def test_case_can_be_kept(kernel: Any) -> None:
+    kept = type(kernel)(**{**kernel.get_params(), "fold_case": False})
+    assert kept.fitted(["abBA", "ABba"]).alphabet == "ABab"
+    assert kept.fitted(["acGT", "ACGT"]).alphabet == "ACGTacgt"
+    assert kept.fitted(["ACGTNNNN", "ACGT"]).alphabet == "ACGT"
+    masked = type(kernel)(**{**kernel.get_params(), "fold_case": False, "alphabet": "ACGT"})
+    assert masked(["ACGGTacgt"], ["ACGGT", "TGCCA"])[0, 0] == pytest.approx(masked.diag(["ACGGT"])[0], rel=1e-12)
+    with pytest.raises(ValueError, match=r"fold_case of .* is 1; it must be True or False"):
+        type(kernel)(**{**kernel.get_params(), "fold_case": 1}).fitted(X)
+
+
+def test_an_alphabet_of_both_cases_keeps_them() -> None:
+    assert Spectrum(1, alphabet="aA", normalize=False)(["aaA"], ["aA", "AA"]).tolist() == [[3.0, 2.0]]
+
+
+def test_words_are_no_proteins() -> None:
+    words = ["the quick brown fox jumps over a lazy dog", "but you would not do so"]
+    assert set("BOU") < set(Oligo(1).fitted(words).alphabet)
+    assert Oligo(1).fitted([text.replace(" ", "") for text in words]).alphabet.count("O") == 1
+
+
+@pytest.mark.parametrize("kernel", EVERY, ids=repr)
+def test_a_protein_among_dna_is_told(kernel: Any) -> None:
+    with pytest.warns(UserWarning, match=r"sequence 4 of X, 'MKVLEFPQIS', holds letters that are no nucleotides, unl"):
+        found = kernel.fitted([*X, "MKVLEFPQIS"])
+    assert set("MKVL") < set(found.alphabet)
+    with pytest.warns(UserWarning, match=r"sequence 0 of X, 'MKVLEF', .* and so do 1 more, unlike the other 4: the al"):
+        kernel.fitted(["MKVLEF", *X, "EEEEFFLLPPQQ"])
+    kernel.fitted(["MKVLEF", "EEEEFFLLPPQQ", "ACGTAC"])  # not the few
+    own = type(kernel)(**{**kernel.get_params(), "alphabet": "ACGT"})
+    own.fitted([*X, "MKVLEFPQISACG"])
+
+
+@pytest.mark.parametrize("estimator", [SVC(), SVR(), OneClassSVM(), NuSVC(nu=0.2), OnlineSVC()], ids=repr)
+def test_letters_that_training_did_not_see_are_told(estimator: Any) -> None:
+    texts, y = ["ABBA", "BABA", "AABB", "BBAA"], [0, 1, 0, 1]
+    model = clone(estimator).set_params(kernel=Oligo(1)).fit(texts, y)
+    model.predict(["abba"])
+    with pytest.warns(UserWarning, match=r"letters that are not in the alphabet of the kernel.*: 'C', 'D'; oligomers"):
+        model.predict(["ABBA", "ABCD"])
+    given = clone(estimator).set_params(kernel=2.0 * Oligo(1, alphabet="AB")).fit(texts, y)
+    given.predict(["ABBA", "ABCD"])  # which was meant
+
+
+def test_codes_for_several_nucleotides_are_no_such_letters() -> None:
+    model = SVC(kernel=Oligo(1)).fit(X, [0, 1, 0, 1])
+    model.predict(["ACGNNR-"])
+    with pytest.warns(UserWarning, match="'E'"):
+        model.decision_function(["ACGE"])

@@ -133,8 +133,6 @@ def test_a_deadline_and_then_the_rest(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("what", "words"),
     [
-        ("data", "other data"),
-        ("target", "other targets"),
         ("sv_penalty", "another objective"),
         ("feature_costs", "another objective"),
         ("strategy", "another strategy"),
@@ -149,23 +147,29 @@ def test_journals_of_other_searches_are_refused(what: str, words: str, tmp_path:
     how: dict[str, Any] = {"journal": tmp_path / "study.jsonl", "max_evaluations": 64}
     fitted(X, y, **how)
     before = how["journal"].read_bytes()
-    if what == "data":
-        X = X + 1e-9
-    elif what == "target":
-        y = 1 - y
-    else:
-        how[what] = {
-            "sv_penalty": 0.02,
-            "feature_costs": np.ones(6) * 2.0,
-            "strategy": TabuSearch(patience=3),
-            "validation_size": 0.5,
-            "standardize": False,
-            "select_features": True,
-            "random_state": 1,
-        }[what]
+    how[what] = {
+        "sv_penalty": 0.02,
+        "feature_costs": np.ones(6) * 2.0,
+        "strategy": TabuSearch(patience=3),
+        "validation_size": 0.5,
+        "standardize": False,
+        "select_features": True,
+        "random_state": 1,
+    }[what]
     with pytest.raises(JournalError, match=words):
         fitted(X, y, **how)
     assert how["journal"].read_bytes() == before
+
+
+def test_other_data_get_a_journal_beside_the_first(tmp_path: Path) -> None:
+    X, y = two_classes()
+    how: dict[str, Any] = {"journal": tmp_path / "study.jsonl", "max_evaluations": 64}
+    fitted(X, y, **how)
+    before = how["journal"].read_bytes()
+    fitted(X + 1e-9, y, **how)
+    fitted(X, 1 - y, **how)
+    assert how["journal"].read_bytes() == before
+    assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_a_journal_of_a_grid_is_refused(tmp_path: Path) -> None:

@@ -100,8 +100,11 @@ def test_what_a_point_stands_for() -> None:
     assert space.at(Ask(ask.point))[1] is None
 
 
+SPACE = CompactSpace(np.ones(2, dtype=np.bool_), True, 0, 3)
+
+
 def finding(number: int, rate: float, vectors: int, features: tuple[bool, bool]) -> Finding:
-    point = np.array([*features, 1.0, 0.0, 0.0])
+    point = SPACE.kept.packed(np.array([*features, 1.0, 0.0, 0.0]))
     measures = {"recognition_rate": rate, "support_vectors": float(vectors), "feature_cost": float(sum(features))}
     return Finding(number, rate - 0.01 * vectors, Work(), point=point, measures=measures)
 
@@ -114,9 +117,8 @@ def finding(number: int, rate: float, vectors: int, features: tuple[bool, bool])
     )
 )
 def test_a_front_is_what_nothing_beats(drawn: list[tuple[int, int, tuple[bool, bool]]]) -> None:
-    space = CompactSpace(np.ones(2, dtype=np.bool_), True, 0, 3)
     found = [finding(number, rate / 4, vectors, own) for number, (rate, vectors, own) in enumerate(drawn)]
-    front = pareto_front(space, found, number=3)
+    front = pareto_front(SPACE, found, number=3)
 
     def numbers(one: int) -> tuple[float, int, int]:
         rate, vectors, own = drawn[one]
@@ -140,10 +142,9 @@ def test_a_front_is_what_nothing_beats(drawn: list[tuple[int, int, tuple[bool, b
 
 
 def test_evaluations_without_a_quality_are_no_part_of_a_front() -> None:
-    space = CompactSpace(np.ones(2, dtype=np.bool_), True, 0, 3)
-    none = Finding(0, math.nan, Work(), point=np.array([0.0, 0.0, 1.0, 0.0, 0.0]))
-    assert len(pareto_front(space, [none])) == 0
-    assert pareto_front(space, [none, finding(1, 0.5, 2, (True, True))])["evaluation"].tolist() == [1]
+    none = Finding(0, math.nan, Work(), point=SPACE.kept.packed(np.array([0.0, 0.0, 1.0, 0.0, 0.0])))
+    assert len(pareto_front(SPACE, [none])) == 0
+    assert pareto_front(SPACE, [none, finding(1, 0.5, 2, (True, True))])["evaluation"].tolist() == [1]
 
 
 def test_a_search_and_its_journal(tmp_path: Path) -> None:
@@ -162,7 +163,7 @@ def test_a_search_and_its_journal(tmp_path: Path) -> None:
 
     found = run()
     best = found.trace["value"].argmax()
-    np.testing.assert_array_equal(found.point, found.trace.points[best])
+    np.testing.assert_array_equal(found.trace.kept.packed(found.point), found.trace.points[best])
     assert not found.ended.cut_short
     path = tmp_path / "study.jsonl"
     for _ in range(2):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from widemargin import SVC, GridSearchCV, ModelSearch, PlainSearchWarning
+from widemargin import SVC, GridSearchCV, ModelSearch, NuSVC, PlainSearchWarning
 from widemargin.estimators.calibration import fitted_sigmoid
 from widemargin.solvers import Auto
 from widemargin.testing import many_class_points
@@ -209,7 +210,7 @@ def test_scorers_that_may_ask_for_probabilities() -> None:
         search = GridSearchCV(machine(calibration="folds"), GRID, cv=3, scoring=likelihood).fit(X, y)
     assert search.best_score_ > -0.7
     check(GridSearchCV(machine(), GRID, cv=3, scoring=accuracy).fit(X, y), X)
-    with pytest.raises(ValueError, match="a search that is under way trained it"):
+    with pytest.raises(ValueError, match="a search that is under way trained the model"):
         GridSearchCV(machine(), GRID, cv=3, scoring=likelihood, error_score="raise").fit(X, y)
 
 
@@ -230,3 +231,43 @@ def test_rows_by_kfold_without_shuffling() -> None:
     X, y = data("iris")
     search = GridSearchCV(machine(), GRID, cv=KFold(3)).fit(X, y)  # each split lacks a class
     check(search, X)
+
+
+def test_probability_is_one_of_the_parameters_that_searches_know() -> None:
+    X, y = data("two")
+    grid = {"C": [0.1, 10.0], "probability": [True]}
+    with warnings.catch_warnings():  # accuracy needs no probabilities, so the candidates share their work
+        warnings.simplefilter("error", PlainSearchWarning)
+        search = GridSearchCV(SVC(), grid, cv=3).fit(X, y)
+    folds = SVC(C=search.best_params_["C"], calibration="folds").fit(X, y)
+    np.testing.assert_array_equal(search.predict_proba(X), folds.predict_proba(X))
+    with pytest.warns(PlainSearchWarning, match="calibration='folds' finds for one model at a time"):
+        GridSearchCV(NuSVC(probability=True), {"nu": [0.2, 0.4]}, cv=3, scoring="neg_log_loss").fit(X, y)
+
+
+def test_the_values_of_a_search_come_before_folds() -> None:
+    X, y = data("two")
+    search = GridSearchCV(machine(probability=True), GRID, cv=3).fit(X, y)
+    plain = GridSearchCV(machine(), GRID, cv=3).fit(X, y)
+    np.testing.assert_array_equal(search.predict_proba(X), plain.predict_proba(X))
+    assert search.best_estimator_.probability is True
+
+
+@pytest.mark.parametrize("steps", [(), (StandardScaler(),)], ids=["alone", "in a pipeline"])
+@pytest.mark.parametrize("kind", ["grid", "model"])
+def test_a_search_without_probabilities_says_how_to_get_them(kind: str, steps: Any) -> None:
+    X, y = data("two")
+    prefix = "svc__" if steps else ""
+    model = make_pipeline(*steps, SVC()) if steps else SVC()
+    search: Any = GridSearchCV(model, {f"{prefix}C": [1.0, 10.0]}, cv=3)
+    if kind == "model":
+        search = ModelSearch(model, max_evaluations=2)
+    for one in (search, search.fit(X, y)):
+        assert not hasattr(one, "predict_proba")
+        with pytest.raises(AttributeError, match=r"no attribute 'predict_proba'.*pass SVC\(probability=True\)"):
+            one.predict_proba(X)
+        with pytest.raises(AttributeError, match=r"no attribute 'predict_log_proba'.*pass SVC\(probability=True\)"):
+            one.predict_log_proba(X)
+    search.set_params(**{f"estimator__{prefix}probability": True})
+    p = search.fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(np.log(p), search.predict_log_proba(X))

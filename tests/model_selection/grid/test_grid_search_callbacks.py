@@ -137,6 +137,7 @@ def test_scikit_learns_progress_bar(capsys: pytest.CaptureFixture[str]) -> None:
     assert [match.group(1, 2) for match in lines if match] == [
         ("GridSearchCV - fit", "100"),
         ("GridSearchCV - search #0", "100"),
+        ("GridSearchCV - refit-with-best-params | SVC - fit #1", "100"),
     ]
 
 

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
+from sklearn.model_selection import cross_val_score
 
 from widemargin import SVC, GridSearchCV
 from widemargin.study import JournalError
@@ -109,17 +111,13 @@ def test_several_scores_survive(tmp_path: Path) -> None:
     assert_same(second, first)
 
 
-@pytest.mark.parametrize("what", ["data", "target", "grid", "splits", "scoring", "estimator", "weights"])
+@pytest.mark.parametrize("what", ["grid", "splits", "scoring", "estimator", "weights"])
 def test_journals_of_other_searches_are_refused(what: str, tmp_path: Path) -> None:
     X, y = rows(150)
     how: dict[str, Any] = {"cv": 3, "journal": tmp_path / "study.jsonl", "scoring": "accuracy"}
     grid, machine, fit = {"C": [0.1, 1.0]}, SVC(gamma=0.5), {}
     GridSearchCV(machine, grid, **how).fit(X, y)
-    if what == "data":
-        X = X + 1e-9
-    elif what == "target":
-        y = y[::-1]
-    elif what == "grid":
+    if what == "grid":
         grid = {"C": [0.1, 2.0]}
     elif what == "splits":
         how["cv"] = 4
@@ -131,6 +129,32 @@ def test_journals_of_other_searches_are_refused(what: str, tmp_path: Path) -> No
         fit = {"sample_weight": np.arange(1.0, 151.0)}
     with pytest.raises(JournalError):
         GridSearchCV(machine, grid, **how).fit(X, y, **fit)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_a_journal_in_a_nested_cross_validation(n_jobs: int, tmp_path: Path) -> None:
+    X, y = rows(200)
+    inner = GridSearchCV(SVC(), {"C": [0.1, 10.0]}, cv=3, journal=tmp_path / "study.jsonl")
+    plain = cross_val_score(clone(inner).set_params(journal=None), X, y, cv=4)
+    for _ in range(2):
+        np.testing.assert_array_equal(cross_val_score(inner, X, y, cv=4, n_jobs=n_jobs, error_score="raise"), plain)
+        files = sorted(tmp_path.iterdir())
+        assert len(files) == 4
+        assert tmp_path / "study.jsonl" in files
+        assert [len(file.read_text().splitlines()) for file in files] == [1 + 2 * 3] * 4
+
+
+def test_other_data_get_a_journal_beside_the_first(tmp_path: Path) -> None:
+    X, y = rows(150)
+    first = tmp_path / "study.jsonl"
+    search = GridSearchCV(SVC(), {"C": [0.1, 1.0]}, cv=3, journal=first).fit(X, y)
+    before = first.read_bytes()
+    search.fit(X + 1e-9, y)
+    search.fit(X, y[::-1])
+    assert first.read_bytes() == before
+    assert len(list(tmp_path.iterdir())) == 3
+    with pytest.raises(JournalError, match="another grid"):
+        clone(search).set_params(param_grid={"C": [0.1, 2.0]}).fit(X + 1e-9, y)
 
 
 def test_a_search_that_shares_nothing_has_no_journal(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from sklearn.model_selection import StratifiedKFold
 from widemargin import SVC, SVR, GridSearchCV, NuSVC, NuSVR, OneClassSVM
 from widemargin.estimators.prediction import tallied
 from widemargin.model_selection.grid.folds import ClassifierFold, RegressorFold
+from widemargin.model_selection.grid.grid_search import PlainSearchWarning
 from widemargin.model_selection.grid.scores import OF_CLASSES, OF_NUMBERS, ChainScores
 
 #: Labels of two classes, by what is special about them.
@@ -250,7 +251,8 @@ def test_scores_of_models_themselves() -> None:
             return 0.25
 
     X, y = data("two")
-    found = GridSearchCV(Judge(), {"C": [1.0, 10.0]}, cv=3).fit(X, y)
+    with pytest.warns(PlainSearchWarning, match="Judge"):
+        found = GridSearchCV(Judge(), {"C": [1.0, 10.0]}, cv=3).fit(X, y)
     assert found.cv_results_["mean_test_score"].tolist() == [0.25, 0.25]
 
 

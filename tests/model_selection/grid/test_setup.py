@@ -299,7 +299,8 @@ def test_subclasses_may_be_searched() -> None:
             return np.where(np.abs(self.decision_function(X)) < 0.2, 0, super().predict(X))
 
     X, y = data("two")
-    search_alone(Cautious(tol=1e-5), SMALL_GRID, X, y)
+    with pytest.warns(PlainSearchWarning, match="Cautious"):
+        search_alone(Cautious(tol=1e-5), SMALL_GRID, X, y)
 
 
 def test_subclasses_that_train_in_another_way_are_trained_their_way() -> None:

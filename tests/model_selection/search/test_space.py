@@ -177,7 +177,7 @@ def test_hard_margins_keep_their_price() -> None:
         ({"strategy": "luck"}, ValueError, "strategy must be .*'rprop'.*'luck'"),
         ({"estimator": NuSVC()}, TypeError, "SVC and SVR, alone or at the end of a pipeline; got NuSVC"),
         ({"estimator": OneClassSVM()}, TypeError, "got OneClassSVM"),
-        ({"estimator": Own()}, TypeError, "got Own, which is trained in a way of its own"),
+        ({"estimator": Own()}, TypeError, "got Own, a subclass whose methods may be its own"),
         ({"space": {"gamma": (0.1, 1.0), "kernel__gamma": (0.1, 1.0)}}, ValueError, "'kernel__gamma' in two ways"),
         ({"estimator": SVC(C=-1.0)}, ValueError, "C must be a number above 0"),
         ({"estimator": SVC(kernel="sigmoid")}, ValueError, "kernel='sigmoid'"),

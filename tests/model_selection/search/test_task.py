@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from model_searches import Downhill, targets, three_classes, two_classes
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.base import clone
+from sklearn.decomposition import KernelPCA
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from widemargin import SVC, SVR, ModelSearch
 from widemargin.kernels.heuristics import jaakkola_gamma
@@ -107,3 +109,63 @@ def test_the_kernel_that_it_begins_with() -> None:
 @pytest.mark.parametrize(("own", "expected"), [("auto", 1_000_000), (7, 7), (-1, 2**62)])
 def test_machines_of_objectives_take_as_many_steps_as_the_machine_may(own: Any, expected: int) -> None:
     assert task_of(SVC(max_iter=own), *two_classes()).max_iterations == expected
+
+
+class NoBase:
+    """Knows fit and transform, and nothing else of scikit-learn."""
+
+    def fit(self, X: Any, y: Any = None) -> NoBase:
+        return self
+
+    def transform(self, X: Any) -> Any:
+        return 2.0 * np.asarray(X)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        return {}
+
+
+@pytest.mark.parametrize("objective", ["target-alignment", "cross-validation"])
+@pytest.mark.parametrize("step", [FunctionTransformer(lambda X: 2.0 * X), NoBase()], ids=["function", "no base"])
+def test_steps_without_a_state_before_the_model(step: Any, objective: str) -> None:
+    X, y = two_classes()
+    how: dict[str, Any] = {"objective": objective, "strategy": "random", "max_evaluations": 3, "random_state": 0}
+    search = ModelSearch(Pipeline([("scaler", StandardScaler()), ("step", step), ("svc", SVC())]), **how).fit(X, y)
+    plain = ModelSearch(SVC(), **how).fit(2.0 * StandardScaler().fit_transform(X), y)
+    assert search.best_params_["svc__gamma"] == pytest.approx(plain.best_params_["gamma"])
+
+
+def test_steps_with_a_memory(tmp_path: Any) -> None:
+    X, y = two_classes()
+    pipeline = Pipeline([("scaler", StandardScaler()), ("svc", SVC())], memory=str(tmp_path))
+    search = ModelSearch(pipeline, strategy="random", max_evaluations=3, random_state=0).fit(X, y)
+    assert search.best_params_ == clone(search).set_params(estimator__memory=None).fit(X, y).best_params_
+    assert any(tmp_path.rglob("*.pkl"))
+
+
+def test_steps_that_lose_samples_are_refused() -> None:
+    X, y = two_classes()
+    pipeline = make_pipeline(FunctionTransformer(lambda X: X[:-1]), SVC())
+    with pytest.raises(ValueError, match="The steps before the model made"):
+        ModelSearch(pipeline, max_evaluations=3).fit(X, y)
+
+
+def test_subclasses_may_have_methods_of_their_own() -> None:
+    class OwnPipeline(Pipeline):  # type: ignore[misc]
+        """Of somebody else."""
+
+    class OwnSVC(SVC):
+        """Of somebody else."""
+
+    X, y = two_classes()
+    with pytest.raises(TypeError, match=r"a subclass may have methods of its own; got .*\.OwnPipeline"):
+        ModelSearch(OwnPipeline([("svc", SVC())])).fit(X, y)
+    for model in (OwnSVC(), make_pipeline(OwnSVC())):
+        with pytest.raises(TypeError, match="got OwnSVC, a subclass whose methods may be its own"):
+            ModelSearch(model).fit(X, y)
+
+
+def test_pipelines_of_kernel_matrices_are_refused() -> None:
+    X, y = two_classes()
+    pipeline = make_pipeline(KernelPCA(kernel="precomputed"), SVC())
+    with pytest.raises(ValueError, match="goes by matrices between samples"):
+        ModelSearch(pipeline).fit(X @ X.T, y)

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from widemargin.estimators.validation import check_weights, priced, require_kernel
+from widemargin.kernels.base import is_kernel_object
+from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.machines.dual import Vector
 
 #: Labels that messages show.
@@ -28,6 +30,31 @@ def require_no_gram(name: str, value: Any) -> None:
             "kernel object or a callable."
         )
     require_kernel(name, value)
+
+
+def takes_from_data(kernel: Any, gamma: Any) -> bool:
+    """Whether a kernel has parameters that it takes from the samples.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import Gaussian
+    >>> takes_from_data("rbf", "scale"), takes_from_data("linear", "scale"), takes_from_data(Gaussian(2.0), "scale")
+    (True, False, False)
+    """
+    if isinstance(kernel, str):
+        return gamma == "scale" and kernel != "linear"
+    return is_kernel_object(kernel) and as_kernel(kernel).leaves_to_data
+
+
+def listed(values: list[Any]) -> str:
+    """Write the first few values.
+
+    Examples
+    --------
+    >>> listed(["a", 1]), listed(list(range(12)))
+    ("'a', 1", '0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...')
+    """
+    return ", ".join([*map(repr, values[:SHOWN]), *["..."] * (len(values) > SHOWN)])
 
 
 def require_labels(y: Any) -> None:
@@ -95,11 +122,7 @@ def weights_of(sample_weight: Any, n: int) -> Vector:
     >>> weights_of([0, 0], 2).tolist(), weights_of(None, 2).tolist()
     ([0.0, 0.0], [1.0, 1.0])
     """
-    if sample_weight is not None and np.ndim(sample_weight) == 1 and len(sample_weight) == n:
-        given = np.asarray(sample_weight)
-        if given.dtype.kind in NUMBERS and not given.any():
-            return np.zeros(n)
-    return check_weights(sample_weight, n)
+    return check_weights(sample_weight, n, one_above_zero=False)
 
 
 def require_finite_prices(weights: Vector, C: float) -> None:

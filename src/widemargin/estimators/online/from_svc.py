@@ -48,7 +48,7 @@ def adopt(new: OnlineSVC, model: SVC) -> None:
         float(new.C),
         new._rules(time.perf_counter(), len(labels)),
     )
-    new._numbers_are_ids, new._n_given = True, int(model.shape_fit_[0])
+    new._numbers_are_ids, new._n_given, new._order_told = True, int(model.shape_fit_[0]), True
 
 
 def _require_same_problem(model: Any) -> None:

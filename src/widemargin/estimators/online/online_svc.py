@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 
@@ -18,9 +19,11 @@ from widemargin.estimators.online.checks import (
     class_numbers,
     classes_of,
     ids_of,
+    listed,
     require_finite_prices,
     require_labels,
     require_no_gram,
+    takes_from_data,
     weights_of,
 )
 from widemargin.estimators.online.from_stream import FROM_STREAM, described_later
@@ -49,8 +52,12 @@ from widemargin.machines.dual import Vector
 from widemargin.machines.online.active import ActivePass
 from widemargin.machines.online.stream import ONLINE_SELECTIONS, Batch, OnlineRules, Stream
 from widemargin.runtime import Lock, thread_count
+from widemargin.runtime.callbacks import fit_task, is_awaited
 
-#: Parameters that say what the kernel is; it stays what it was at the first batch.
+#: Samples from which a kernel takes what it leaves to data; with fewer, that still changes.
+ENOUGH_FOR_A_KERNEL = 100
+
+#: Parameters that say what the kernel is; they stay what they were at the first batch.
 KERNEL_PARAMETERS = ("kernel", "degree", "gamma", "coef0")
 
 
@@ -66,11 +73,13 @@ class OnlineSVC(KernelClassifier):
     REPROCESS takes the best pair of kept samples; afterwards samples whose coefficient is 0, and which raise the
     objective with no partner, leave. Where all coefficients are at their bounds, a sample of either side may wait for a
     partner that is yet to come, so that no C is too small to learn with. :meth:`finish` solves the problem on the kept
-    set to `tol`. In the limit of many passes the model is that of :class:`~widemargin.SVC`; after one it is near it,
-    with about as many support vectors.
+    set to `tol`. In the limit of many passes the model is that of :class:`~widemargin.SVC`, for more than two classes
+    with ``multi_class="ovr"``; after one it is near it, with about as many support vectors.
 
     More than two classes have a decision function each, against all others; all of them share the kept samples and
-    their kernel values. While only one class has been seen, the first 16 samples are kept until another one comes.
+    their kernel values. While only one class has been seen, the first 16 samples are kept until another one comes: the
+    classes of a stream must come mixed, and :meth:`partial_fit` warns where they come sorted. There are no
+    probabilities.
 
     A sample costs n_kept d operations for its kernel values and a few times n_kept for the steps of each decision
     function. Kernel values among kept samples stay in memory, n_kept^2 numbers at most, as far as `cache_size` allows;
@@ -89,8 +98,9 @@ class OnlineSVC(KernelClassifier):
     degree, coef0
         As for :class:`~widemargin.SVC`.
     gamma : {"scale", "auto"} or float, default="scale"
-        As for :class:`~widemargin.SVC`. "scale" is taken from the first batch, and kept for all that follow; so are
-        parameters that a kernel object takes from data.
+        As for :class:`~widemargin.SVC`. "scale" is taken from the first 100 samples, or from the first batch if that
+        holds more, and kept for all that follow; so are parameters that a kernel object takes from data. Until there
+        are as many, each batch begins anew with all samples so far.
     selection : {"second-order", "maximal-violating-pair"}, default="second-order"
         How PROCESS and REPROCESS choose partners: by the gain of the unconstrained step, or by the steepest slope
         [Glasmachers2008, section 8.2].
@@ -202,15 +212,24 @@ class OnlineSVC(KernelClassifier):
     queried_: NDArray[np.intp] = field(init=False)
     _stream: Stream = field(init=False)
     _given_kernel: tuple[Any, ...] = field(init=False)
-    _names_seen: set[Any] = field(init=False)
-    _numbers_are_ids: bool = field(init=False)
-    _n_given: int = field(init=False)
+    #: How many samples were given so far; whether some are called by these running numbers, and some by names.
+    _n_given: int = field(init=False, default=0)
+    _numbers_are_ids: bool = field(init=False, default=False)
+    _has_names: bool = field(init=False, default=False)
+
+    #: Whether it was said that samples come sorted by class, or need not be: all classes were known at once.
+    _order_told: bool = field(init=False, default=False)
+
+    #: The support vectors, and the same in the form that the kernel makes for itself.
+    _prepared_vectors: tuple[Any, Any] = field(init=False)
 
     #: Letters of sequences that were warned of.
     _letters_named: frozenset[str] = field(init=False, default=frozenset())
 
     #: Whether it was compressed, and knows its decision functions only.
     _has_no_stream: bool = field(init=False, default=False)
+
+    _mixes_sparse_and_dense = True
 
     #: Each class is told apart from all others.
     multi_class = "ovr"
@@ -281,6 +300,9 @@ class OnlineSVC(KernelClassifier):
         OnlineSVC
             The estimator itself.
         """
+        if is_awaited(self):
+            with fit_task(self, X, y, sample_weight):
+                return self.fit(X, y, sample_weight)
         with self._alone:
             began = time.perf_counter()
             self._check_parameters()
@@ -303,11 +325,17 @@ class OnlineSVC(KernelClassifier):
             rows = np.arange(count(X), dtype=np.int64)
             batch = Batch(X, labels.astype(np.int32), weights * self.class_weight_[labels], rows, rows)
             priced(batch.weights, self.C)  # refuses weights that are all 0, which a batch may be
-            self._check_batch(batch, first=known is None)
+            earlier = None if known is None else self._stream.so_far
+            self._check_batch(batch, first=known is None or earlier is not None)
             if known is None:
                 self._begin(X, self._checked_kernel(X, weights))
-            self._n_given, self._numbers_are_ids = self._n_given + len(rows), True
-            self._learn_all(batch, self._rules(began, len(rows)))
+            rules = self._rules(began, len(rows))
+            if earlier is not None:
+                everyone = earlier.followed_by(batch)
+                self._begin(X, self._checked_kernel(everyone.samples, everyone.weights))
+                self._learn(earlier, [earlier.rows], rules)
+            self._n_given, self._numbers_are_ids, self._order_told = self._n_given + len(rows), True, True
+            self._learn_all(batch, rules)
             if self.fit_status_ and (self.finishing or self._stream.late):
                 self._tell()
             elif self.verbose:
@@ -327,8 +355,8 @@ class OnlineSVC(KernelClassifier):
         sample_weight : array-like of shape (n_samples,), optional
             Weight 0 is the same as leaving the sample out.
         ids : array-like of shape (n_samples,), optional
-            What the samples are called, see ``kept_ids_``; else they are numbered. Ids are remembered for
-            :meth:`forget`, also those of samples that are not kept: a number or a string for each sample.
+            What the samples are called, see ``kept_ids_``; else they are numbered. A number or a string for each
+            sample, which several may share. The id of a sample that is not kept any more is not remembered.
 
         Returns
         -------
@@ -349,7 +377,8 @@ class OnlineSVC(KernelClassifier):
             else:
                 self._require_same_kernel()
                 X = self._check_new_data(X)
-                self._warn_of_letters(X)
+                if self._stream.so_far is None:
+                    self._warn_of_letters(X)
                 y = y if isinstance(y, np.ndarray) and y.ndim == 1 else column_or_1d(y, warn=True)
                 check_consistent_length(X, y)
                 self._require_same_classes(classes)
@@ -360,14 +389,22 @@ class OnlineSVC(KernelClassifier):
             weights = weights * self.class_weight_[labels]
             numbers = np.arange(len(labels), dtype=np.int64) + (0 if first else self._n_given)
             batch = Batch(X, labels.astype(np.int32), weights, numbers if names is None else names, numbers)
-            self._check_batch(batch, first=first)
-            if first:
-                self._begin(X, self._checked_kernel(X, weights if weights.any() else np.ones(len(weights))))
-            self._n_given += len(labels)
-            self._names_seen.update(() if names is None else names.tolist())
-            self._numbers_are_ids = self._numbers_are_ids or names is None
-            used = np.flatnonzero(weights > 0).astype(np.int32)
-            self._stream.late = self._learn(batch, [used], self._rules(began, len(labels))) < len(used)
+            so_far = None if first else self._stream.so_far
+            begins = first or so_far is not None
+            self._check_batch(batch, first=begins)
+            given, names_given = self._n_given + len(labels), names is not None
+            if begins:
+                batch = batch if so_far is None else so_far.followed_by(batch)
+                weights = batch.weights if batch.weights.any() else np.ones(len(batch.weights))
+                self._begin(batch.samples, self._checked_kernel(batch.samples, weights))
+                if takes_from_data(self.kernel, self.gamma) and len(batch.rows) < ENOUGH_FOR_A_KERNEL:
+                    self._stream.so_far = batch.part(batch.rows)
+            self._n_given = given
+            self._has_names = self._has_names or names_given
+            self._numbers_are_ids = self._numbers_are_ids or not names_given
+            self._learn_in_order(batch, began)
+            self._stream.order.came(batch.labels[batch.rows])
+            self._warn_of_order()
             if self.verbose:
                 print(self.fit_report_)
         return self
@@ -452,9 +489,10 @@ class OnlineSVC(KernelClassifier):
         ----------
         ids : array-like or a single id
             As given to :meth:`partial_fit`, else running numbers (rows, after :meth:`fit`); all samples of an id leave.
-            Samples that have been seen and are not kept have no part in the model, and nothing has to be done. With a
-            `budget` they may have: the coefficient of a sample that was merged into another one leaves with that one,
-            and only then.
+            Samples that have been seen and are not kept have no part in the model, and nothing has to be done; nor is
+            anything known of them, so that a warning names the ids that no kept sample has. With a `budget` they may
+            have a part: the coefficient of a sample that was merged into another one leaves with that one, and only
+            then. What the kernel took from the first samples, such as ``gamma="scale"``, stays.
 
         Returns
         -------
@@ -476,7 +514,12 @@ class OnlineSVC(KernelClassifier):
             self._check_parameters()
             self._require_started("forget")
             self._require_same_kernel()
-            positions = self._positions_of(ids)
+            names = np.asarray(ids, dtype=object).ravel().tolist()
+            positions = self._positions_of(names)
+            so_far = self._stream.so_far
+            if so_far is not None:
+                gone = set(names)
+                self._stream.so_far = so_far.part(np.flatnonzero([name not in gone for name in so_far.ids.tolist()]))
             if len(positions):
                 rules = self._rules(began, self._stream.size)
                 stream = self._changing()
@@ -489,32 +532,46 @@ class OnlineSVC(KernelClassifier):
     def __sklearn_is_fitted__(self) -> bool:
         return "_kernel_parameters" in vars(self)
 
-    def _append_features(self, more: int) -> None:
-        """Give all samples so far further features that are 0, which changes no values of the kernels by name."""
+    def _append_features(self, more: int, widened: Callable[[Any], Any]) -> None:
+        """Give all samples so far further features, which are 0: that changes no values of the kernels by name."""
         with self._alone:
             stream = self._changing()
-            stream.samples = np.concatenate([stream.samples, np.zeros((stream.size, more))], axis=1)
+            stream.replace_samples(widened(stream.samples))
             self.n_features_in_ += more
 
-    def _positions_of(self, ids: Any) -> NDArray[np.int32]:
-        """Return the positions of the kept samples with these ids; refuse ids that no sample has had."""
+    def _positions_of(self, names: list[Any]) -> NDArray[np.int32]:
+        """Return the positions of the kept samples with these ids; refuse or warn of ids that none of them has."""
         stream = self._settled()
         kept = stream.kept
         where: dict[Any, list[int]] = {}
         for position, name in zip(kept.tolist(), stream.ids[kept].tolist(), strict=True):
             where.setdefault(name, []).append(position)
+        waiting = set() if stream.so_far is None else set(stream.so_far.ids.tolist())
         found: list[int] = []
-        for name in np.asarray(ids, dtype=object).ravel().tolist():
-            numbered = isinstance(name, int | np.integer) and 0 <= name < self._n_given and self._numbers_are_ids
-            known = isinstance(name, Hashable)
-            if known and name in where:
-                found += where.pop(name)
-            elif not (numbered or (known and name in self._names_seen)):
-                running = f", else running numbers below {self._n_given}" if self._numbers_are_ids else ""
-                raise KeyError(
-                    f"No sample with the id {name!r} has been learnt from; ids are those given to partial_fit{running}."
-                )
+        missing = []
+        for name in dict.fromkeys(name for name in names if self._may_be_id(name)):
+            if name in where:
+                found += where[name]
+            elif not (name in waiting or self._is_running_number(name)):
+                missing.append(name)
+        if missing:
+            warnings.warn(
+                f"No kept sample has the id {listed(missing)}: a sample of that id is not kept any more, or there has "
+                "been none; there is nothing to forget of it.",
+                stacklevel=3,
+            )
         return np.array(sorted(found), dtype=np.int32)
+
+    def _is_running_number(self, name: Any) -> bool:
+        return self._numbers_are_ids and isinstance(name, int | np.integer) and 0 <= int(name) < self._n_given
+
+    def _may_be_id(self, name: Any) -> bool:
+        """Refuse what no sample can have been called."""
+        if isinstance(name, Hashable) and (self._has_names or self._is_running_number(name)):
+            return True
+        expected = ["those given to partial_fit"] if self._has_names else []
+        expected += [f"running numbers below {self._n_given}"] if self._numbers_are_ids else []
+        raise KeyError(f"No sample with the id {name!r} has been learnt from; ids are {', or '.join(expected)}.")
 
     @property
     def gap_(self) -> float:
@@ -590,12 +647,15 @@ class OnlineSVC(KernelClassifier):
 
     def _changing(self) -> Stream:
         """Return the stream to those who change it: whatever ends them, attributes are those of what it is then."""
-        self._drop(*FROM_STREAM, "compression_report_", "_shares_vectors")
+        self._drop(*FROM_STREAM, "_prepared_vectors", "compression_report_", "_shares_vectors")
         return self._settled()
 
     def _end(self) -> None:
         """Leave nothing of what was learnt, so that a fit that is refused leaves no model of other samples."""
-        self._drop(*FROM_STREAM, "compression_report_", "_shares_vectors", "_stream", "_kernel_parameters", "queried_")
+        self._drop(*FROM_STREAM, "_prepared_vectors", "compression_report_", "_shares_vectors")
+        self._drop(
+            "_stream", "_kernel_parameters", "queried_", "_n_given", "_numbers_are_ids", "_has_names", "_order_told"
+        )
 
     def _drop(self, *names: str) -> None:
         for name in names:
@@ -606,10 +666,9 @@ class OnlineSVC(KernelClassifier):
         rows = self._rows_of(X, kernel)
         require_moderate_diagonal(rows, kernel)
         self._drop("_has_no_stream", "_letters_named")
-        self._stream = Stream(len(self.classes_), kernel, not fits_float32(rows), float(self.C))
-        self._stream.samples = take(X, np.empty(0, dtype=np.intp))  # a model that has learnt nothing is one, too
+        nobody = take(X, np.empty(0, dtype=np.intp))  # a model that has learnt nothing is one, too
+        self._stream = Stream(len(self.classes_), kernel, not fits_float32(rows), float(self.C), nobody)
         self._kernel_parameters, self._given_kernel = kernel, self._kernel_asked_for()
-        self._n_given, self._names_seen, self._numbers_are_ids = 0, set(), False
 
     def _kernel_asked_for(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in KERNEL_PARAMETERS)
@@ -631,11 +690,24 @@ class OnlineSVC(KernelClassifier):
         if found:
             self._letters_named |= found
             warnings.warn(
-                f"X holds letters that are not in the alphabet of the kernel, taken from the first batch: "
+                f"X holds letters that are not in the alphabet of the kernel, taken from the first samples: "
                 f"{', '.join(map(repr, sorted(found)))}; oligomers with them are skipped. Pass the kernel an alphabet "
                 "of all letters that may ever occur (alphabet=...) if they matter.",
                 stacklevel=3,
             )
+
+    def _warn_of_order(self) -> None:
+        """Warn, once, of samples that come sorted by class."""
+        order = self._stream.order
+        if self._order_told or not order.is_sorted:
+            return
+        self._order_told = True
+        warnings.warn(
+            f"Samples come sorted by class: of {order.seen} so far, {order.changes} came after one of another class, "
+            f"where about {order.changes_expected:.0f} would have in random order. Samples that leave before those of "
+            "other classes come are lost, so the model may be no better than a guess; shuffle the samples.",
+            stacklevel=3,
+        )
 
     def _rules(self, began: float, n: int) -> OnlineRules:
         return OnlineRules(
@@ -673,13 +745,35 @@ class OnlineSVC(KernelClassifier):
         kernel = self._stream.kernel
         if kernel.of_samples and is_numeric(batch.samples):
             require_magnitude(batch.samples)
-        require_moderate_diagonal(self._rows_of(batch.samples, kernel), kernel)
+        if kernel.kernel != "rbf":  # whose diagonal is 1
+            require_moderate_diagonal(self._rows_of(batch.samples, kernel), kernel)
 
     def _learn(self, batch: Batch, orders: Iterable[NDArray[np.int32] | ActivePass], rules: OnlineRules) -> int:
         """Learn from checked samples; whatever ends it, the model is what has been learnt."""
         stream = self._changing()
         stream.late = True
         return stream.learn(batch, orders, float(self.C), rules)
+
+    def _learn_in_order(self, batch: Batch, began: float) -> None:
+        """Learn from checked samples as they come."""
+        rows = batch.rows
+        self._stream.late = self._learn(batch, [rows], self._rules(began, len(batch.labels))) < len(rows)
+
+    def _learn_checked(self, X: Any, labels: NDArray[np.int32], weights: Vector, *, again: bool) -> None:
+        """Do what :meth:`partial_fit` does with a stream that goes on, for rows of finite numbers.
+
+        Those that come `again` say nothing about the order of the classes.
+        """
+        with self._alone:
+            began = time.perf_counter()
+            numbers = np.arange(self._n_given, self._n_given + len(labels), dtype=np.int64)
+            batch = Batch(X, labels, weights, numbers, numbers)
+            self._check_batch(batch)
+            self._n_given, self._numbers_are_ids = self._n_given + len(labels), True
+            self._learn_in_order(batch, began)
+            if not again:
+                self._stream.order.came(labels)
+                self._warn_of_order()
 
     def _learn_all(self, batch: Batch, rules: OnlineRules) -> None:
         """Learn from checked samples in `epochs` passes, look at them again and finish, as parameters ask for it."""
@@ -726,19 +820,26 @@ class OnlineSVC(KernelClassifier):
             stream = self._settled()
             solutions = stream.solutions(float(self.tol), "time budget" if stream.late else "iteration budget")
             labels, alive = stream.labels.astype(np.intp), (stream.core.left() == 0).astype(np.float64)
-            self._keep_solutions(stream.samples, labels, alive, stream.kernel, self._scheme(), solutions)
+            self._keep_solutions(stream.rows, labels, alive, stream.kernel, self._scheme(), solutions)
+            if sp.issparse(self.support_vectors_):
+                self.dual_coef_ = sp.csr_matrix(self.dual_coef_)
+            if self._takes_objects:
+                self._prepared_vectors = self.support_vectors_, stream.samples_at(self.support_, prepared=True)
             self.support_ = stream.numbers[self.support_].astype(np.int32)
-            self.shape_fit_ = (self._n_given, *self.shape_fit_[1:])
+            self.shape_fit_ = (self._n_given,) if self._takes_objects else (self._n_given, self.n_features_in_)
 
     def _functions(self) -> DecisionFunctions:
         with self._alone:
-            return super()._functions()
+            functions = super()._functions()
+            vectors, prepared = vars(self).get("_prepared_vectors", (None, None))
+            return replace(functions, support_vectors=prepared) if vectors is self.support_vectors_ else functions
 
     def __getstate__(self) -> dict[str, Any]:
         with self._alone:
             if "_stream" in vars(self) and "support_" not in vars(self):
                 self._describe()
-            return cast(dict[str, Any], super().__getstate__())
+            state = cast(dict[str, Any], super().__getstate__())
+            return {name: value for name, value in state.items() if name != "_prepared_vectors"}
 
     def _require_stream_of_samples(self) -> None:
         if self.class_weight == "balanced":

@@ -7,10 +7,12 @@ from widemargin.kernels.sequences.base import SequenceKernel, letters_left_out
 from widemargin.kernels.sequences.combined import CombinedOligo, WeightedOligo
 from widemargin.kernels.sequences.oligo import Oligo, OligoKernel
 from widemargin.kernels.sequences.spectrum import CountingKernel, Gapped, Spectrum
+from widemargin.kernels.sequences.strands import BothStrands
 from widemargin.kernels.sequences.texts import Sequences
 from widemargin.kernels.sequences.triplet import TripletOligo
 
 __all__ = [
+    "BothStrands",
     "CombinedOligo",
     "CountingKernel",
     "Gapped",

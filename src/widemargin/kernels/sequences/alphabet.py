@@ -24,8 +24,8 @@ OTHER_AMINO_ACIDS = frozenset("BJOUXZ*-.")
 #: Share of nucleotides among the letters that stand for one or a choice of two or three, from which on it is DNA.
 MOSTLY = 0.9
 
-#: Different amino acids from which on it is a protein.
-ENOUGH_AMINO_ACIDS = 15
+#: Different amino acids from which on it is a protein, and their share among the letters that stand for one or several.
+ENOUGH_AMINO_ACIDS, NEARLY_ALL = 15, 0.95
 
 #: Code of a letter that is not in the alphabet.
 UNKNOWN = -1
@@ -33,17 +33,52 @@ UNKNOWN = -1
 #: Codes of oligomers, their numbers among all of their length in alphabetical order, have 64 bits.
 MOST_OLIGOMERS = 2**62
 
+_COMPLEMENTS = str.maketrans("ACGTacgt", "TGCAtgca")
+_COMPLEMENTS_OF_RNA = str.maketrans("ACGUTacgut", "UGCAAugcaa")
+
 #: Places of letters in an alphabet, a row for each oligomer.
 Digits = NDArray[np.int64]
 
 
-def alphabet_of(counts: dict[str, int]) -> str:
+def folded(letter: str) -> str:
+    """Return the upper case of a letter if that is one letter, else the letter.
+
+    Examples
+    --------
+    >>> folded("a"), folded("|"), folded("ß")
+    ('A', '|', 'ß')
+    """
+    upper = letter.upper()
+    return upper if len(upper) == 1 else letter
+
+
+def nucleic_alphabet(counts: dict[str, int]) -> str | None:
+    """Return the alphabet of letters that occur so often if they are nucleotides, else None.
+
+    Examples
+    --------
+    >>> nucleic_alphabet({"A": 5, "g": 3, "N": 20}), nucleic_alphabet({"A": 5, "L": 1})
+    ('ACGT', None)
+    """
+    upper = _in_upper_case(counts)
+    nucleotides = sum(upper.get(letter, 0) for letter in "ACGTU")
+    coded = sum(n for letter, n in upper.items() if letter not in "ACGTU" and letter not in NO_LETTERS)
+    only = all(letter in "ACGTU" or letter in OTHER_NUCLEOTIDES for letter in upper)
+    if not (only and nucleotides and nucleotides >= MOSTLY * (nucleotides + coded)):
+        return None
+    return RNA if "U" in upper and "T" not in upper else DNA
+
+
+def alphabet_of(counts: dict[str, int], fold_case: bool = True) -> str:
     r"""Tell the alphabet from the letters that occur, and how often.
 
-    Nucleotides are recognised: where nine of ten letters are A, C, G, T or U in either case, and all others are codes
-    for several nucleotides, or gaps, it is "ACGT" ("ACGU" if there is U and no T). So are proteins: upper-case letters
-    for amino acids, at least 15 of the twenty. Blanks and ends of lines do not matter for that. Otherwise every letter
-    that occurs belongs to it, blanks too.
+    Nucleotides are recognised: where nine of ten letters are A, C, G, T or U, and all others are codes for several
+    nucleotides, or gaps, it is "ACGT" ("ACGU" if there is U and no T). So are proteins: at least 15 of the twenty amino
+    acids occur, and few letters else that stand for others. Blanks and ends of lines do not matter for that. Otherwise
+    every letter that occurs belongs to it, blanks too.
+
+    Case does not matter, and alphabets have upper-case letters, unless `fold_case` is false: they then hold letters in
+    the cases that occur.
 
     Raises
     ------
@@ -52,29 +87,43 @@ def alphabet_of(counts: dict[str, int]) -> str:
 
     Examples
     --------
-    >>> alphabet_of({"A": 5, "g": 3, "N": 20}), alphabet_of({"A": 1, "U": 1}), alphabet_of({"b": 1, "a": 1})
-    ('ACGT', 'ACGU', 'ab')
-    >>> alphabet_of({"A": 5, "G": 3, "\n": 2}), alphabet_of({"b": 1, " ": 1})
-    ('ACGT', ' b')
+    >>> alphabet_of({"A": 5, "g": 3, "N": 20}), alphabet_of({"A": 1, "U": 1}), alphabet_of({"b": 1, "a": 1, "A": 1})
+    ('ACGT', 'ACGU', 'AB')
+    >>> alphabet_of({"A": 5, "G": 3, "\n": 2}), alphabet_of({"b": 1, " ": 1}), alphabet_of({"b": 1, "B": 1}, False)
+    ('ACGT', ' B', 'Bb')
     """
-    upper: dict[str, int] = {}
-    printed = {letter: n for letter, n in counts.items() if not letter.isspace()}
-    for letter, n in printed.items():
-        upper[letter.upper()] = upper.get(letter.upper(), 0) + n
-    nucleotides = sum(upper.get(letter, 0) for letter in "ACGTU")
-    coded = sum(n for letter, n in upper.items() if letter not in "ACGTU" and letter not in NO_LETTERS)
-    only = all(letter in "ACGTU" or letter in OTHER_NUCLEOTIDES for letter in upper)
-    if only and nucleotides and nucleotides >= MOSTLY * (nucleotides + coded):
-        return RNA if "U" in upper and "T" not in upper else DNA
-    only = all(letter in PROTEIN or letter in OTHER_AMINO_ACIDS for letter in printed)
-    if only and sum(letter in printed for letter in PROTEIN) >= ENOUGH_AMINO_ACIDS:
-        return PROTEIN
+    upper = _in_upper_case(counts)
+    known = nucleic_alphabet(counts) or (PROTEIN if _are_amino_acids(upper) else None)
+    if known is not None:
+        if fold_case:
+            return known
+        present = [known if letter.isupper() else known.lower() for letter in counts if folded(letter) in known]
+        return "".join(dict.fromkeys(sorted(present)))
     if upper and NO_LETTERS.issuperset(upper):
         raise ValueError(
-            f"X holds nothing but {', '.join(map(repr, sorted(printed)))}, written where letters are not known, from "
-            "which no alphabet can be told; pass the kernel one, such as alphabet='ACGT'."
+            f"X holds nothing but {', '.join(map(repr, sorted(letter for letter in counts if not letter.isspace())))}, "
+            "written where letters are not known, from which no alphabet can be told; pass the kernel one, such as "
+            "alphabet='ACGT'."
         )
-    return "".join(sorted(counts))
+    return "".join(sorted({folded(letter) for letter in counts} if fold_case else counts))
+
+
+def _in_upper_case(counts: dict[str, int]) -> dict[str, int]:
+    """Count upper-case letters, without blanks."""
+    upper: dict[str, int] = {}
+    for letter, n in counts.items():
+        if not letter.isspace():
+            upper[folded(letter)] = upper.get(folded(letter), 0) + n
+    return upper
+
+
+def _are_amino_acids(upper: dict[str, int]) -> bool:
+    # B, O and U are rare in proteins and frequent in words of a language.
+    amino_acids = sum(upper.get(letter, 0) for letter in PROTEIN)
+    coded = sum(n for letter, n in upper.items() if letter not in PROTEIN and letter not in NO_LETTERS)
+    only = all(letter in PROTEIN or letter in OTHER_AMINO_ACIDS for letter in upper)
+    enough = sum(letter in upper for letter in PROTEIN) >= ENOUGH_AMINO_ACIDS
+    return only and enough and amino_acids >= NEARLY_ALL * (amino_acids + coded)
 
 
 def require_alphabet(kernel: str, alphabet: Any) -> None:
@@ -85,13 +134,21 @@ def require_alphabet(kernel: str, alphabet: Any) -> None:
         )
 
 
-def require_complements(kernel: str, alphabet: str) -> None:
+def require_complements(kernel: str, alphabet: str, why: str = "reverse_complement is True") -> None:
     """Refuse an alphabet whose letters have no complement."""
     if set(alphabet) not in (set(DNA), set(RNA)):
-        raise ValueError(
-            f"reverse_complement of {kernel} is True, but alphabet is {alphabet!r}; only 'ACGT' and 'ACGU' have "
-            "complements."
-        )
+        raise ValueError(f"{why} in {kernel}, but alphabet is {alphabet!r}; only 'ACGT' and 'ACGU' have complements.")
+
+
+def turned(text: str) -> str:
+    """Return the reverse complement of DNA or RNA; letters that are neither stay what they are.
+
+    Examples
+    --------
+    >>> turned("AACGn"), turned("AACGU")
+    ('nCGTT', 'ACGUU')
+    """
+    return text[::-1].translate(_COMPLEMENTS_OF_RNA if "U" in text or "u" in text else _COMPLEMENTS)
 
 
 def require_countable(kernel: str, name: str, k: int, alphabet: str) -> None:
@@ -103,26 +160,35 @@ def require_countable(kernel: str, name: str, k: int, alphabet: str) -> None:
         )
 
 
-def codes_of_letters(letters: NDArray[np.uint32], alphabet: str) -> NDArray[np.int16]:
+def codes_of_letters(letters: NDArray[np.uint32], alphabet: str, fold_case: bool = True) -> NDArray[np.int16]:
     """Return the place of each letter, given by its code point, in the alphabet, or -1.
 
-    A letter that is not in the alphabet counts as its upper case if that is, and T and U stand for each other where
-    only one of them is there.
+    With `fold_case`, a letter that is not in the alphabet counts as its other case if that is. T and U stand for each
+    other where only one of them is there.
 
     Examples
     --------
-    >>> codes_of_letters(np.array([ord(one) for one in "AcUN"], dtype=np.uint32), "ACGT").tolist()
-    [0, 1, 3, -1]
+    >>> letters = np.array([ord(one) for one in "AcUN"], dtype=np.uint32)
+    >>> codes_of_letters(letters, "ACGT").tolist(), codes_of_letters(letters, "ACGT", fold_case=False).tolist()
+    ([0, 1, 3, -1], [0, -1, 3, -1])
     """
     places = {letter: place for place, letter in enumerate(alphabet)}
     if set(alphabet) in (set(DNA), set(RNA)):
         places |= {letter: places.get("T", places.get("U", 0)) for letter in "TU"}
-    known, which = np.unique(letters, return_inverse=True)
-    found = np.array([places.get(one, places.get(one.upper(), UNKNOWN)) for one in map(chr, known)], dtype=np.int16)
-    return found[which.reshape(-1)] if known.size else np.empty(0, dtype=np.int16)
+    known = np.flatnonzero(np.bincount(letters))
+    table = np.full(known.max(initial=0) + 1, UNKNOWN, dtype=np.int16)
+    table[known] = [_place_of(one, places, fold_case) for one in map(chr, known)]
+    return np.asarray(table[letters])
 
 
-def in_alphabet(text: str, alphabet: str) -> str:
+def _place_of(letter: str, places: dict[str, int], fold_case: bool) -> int:
+    for one in (letter, letter.upper(), letter.lower()) if fold_case else (letter,):
+        if one in places:
+            return places[one]
+    return UNKNOWN
+
+
+def in_alphabet(text: str, alphabet: str, fold_case: bool = True) -> str:
     """Write a text in the letters of an alphabet that its own stand for; those of no such letter stay.
 
     Examples
@@ -130,11 +196,11 @@ def in_alphabet(text: str, alphabet: str) -> str:
     >>> in_alphabet("aUgN", "ACGT")
     'ATGN'
     """
-    codes = codes_of_letters(np.array([ord(letter) for letter in text], dtype=np.uint32), alphabet)
+    codes = codes_of_letters(np.array([ord(letter) for letter in text], dtype=np.uint32), alphabet, fold_case)
     return "".join(alphabet[code] if code >= 0 else letter for letter, code in zip(text, codes, strict=True))
 
 
-def letters_outside(letters: Iterable[str], alphabet: str) -> set[str]:
+def letters_outside(letters: Iterable[str], alphabet: str, fold_case: bool = True) -> set[str]:
     """Return the letters that are not in an alphabet, and no codes for several nucleotides or amino acids, or gaps.
 
     Examples
@@ -143,11 +209,11 @@ def letters_outside(letters: Iterable[str], alphabet: str) -> set[str]:
     (['Z'], ['N', 'b'])
     """
     given = sorted(set(letters))
-    codes = codes_of_letters(np.array([ord(letter) for letter in given], dtype=np.uint32), alphabet)
+    codes = codes_of_letters(np.array([ord(letter) for letter in given], dtype=np.uint32), alphabet, fold_case)
     usual: frozenset[str] = frozenset()
-    if set(alphabet) in (set(DNA), set(RNA)):
+    if set(alphabet.upper()) in (set(DNA), set(RNA)):
         usual = OTHER_NUCLEOTIDES
-    elif set(alphabet) == set(PROTEIN):
+    elif set(alphabet.upper()) == set(PROTEIN):
         usual = OTHER_AMINO_ACIDS
     unknown = {letter for letter, code in zip(given, codes, strict=True) if code == UNKNOWN}
     return {letter for letter in unknown if not usual or not (letter.isspace() or letter.upper() in usual)}

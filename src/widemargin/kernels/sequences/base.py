@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from typing import Any, ClassVar, Self
 
@@ -11,6 +12,7 @@ from widemargin.kernels.base import Kernel, Vector, value_written
 from widemargin.kernels.sequences.alphabet import (
     alphabet_of,
     letters_outside,
+    nucleic_alphabet,
     require_alphabet,
     require_complements,
     require_countable,
@@ -26,13 +28,14 @@ FARTHEST = 2**30
 class SequenceKernel(Kernel):
     """A kernel of strings: what :meth:`fitted` does with an alphabet of None, and which containers are taken.
 
-    Subclasses have the parameters `alphabet`, `reverse_complement` and, if positions matter, `origin`.
+    Subclasses have the parameters `alphabet`, `reverse_complement`, `fold_case` and, if positions matter, `origin`.
     """
 
     requires_vector_input: ClassVar[bool] = False
 
     alphabet: Any
     reverse_complement: Any
+    fold_case: Any
     origin: Any = 0
 
     def samples(self, X: Any) -> Sequences:
@@ -66,14 +69,32 @@ class SequenceKernel(Kernel):
             letters = self._letters(X)
             if not letters:
                 raise ValueError("X holds no letters; sequences need some, or the kernel an alphabet.")
-            self.alphabet = alphabet_of(letters)
+            self.alphabet = alphabet_of(letters, self.fold_case is not False)
+            if nucleic_alphabet(letters) is None:
+                self._warn_of_strangers(X)
 
-    def _letters(self, X: Sequences) -> Counter[str]:
+    def _warn_of_strangers(self, X: Sequences) -> None:
+        """Warn of the few sequences because of which others are not taken for DNA."""
+        others = [place for place, text in enumerate(X) if nucleic_alphabet(self._letters(text)) is None]
+        if 2 * len(others) >= len(X):
+            return
+        more = f", and so do {len(others) - 1} more" if len(others) > 1 else ""
+        warnings.warn(
+            f"{X.named(others[0])} holds letters that are no nucleotides{more}, unlike the other "
+            f"{len(X) - len(others)}: the alphabet becomes {self.alphabet!r} for all of them. Leave it out, or pass "
+            "alphabet='ACGT', with which oligomers with such letters are skipped.",
+            stacklevel=2,
+        )
+
+    def _letters(self, X: Sequences | str) -> Counter[str]:
         """Count the letters, but for those of a marker."""
-        letters = X.letters()
-        for letter in self.origin if isinstance(self.origin, str) else "":
+        letters = Counter(X) if isinstance(X, str) else X.letters()
+        for letter in self._letters_of_marker():
             letters.pop(letter, None)
         return letters
+
+    def _letters_of_marker(self) -> set[str]:
+        return set(self.origin) if isinstance(self.origin, str) else set()
 
     def _require_measurable(self, X: Sequences) -> None:
         """Refuse sequences with k(x, x) = 0 where values are divided by its root."""
@@ -103,6 +124,7 @@ class SequenceKernel(Kernel):
         name = type(self).__name__
         require_alphabet(name, self.alphabet)
         require_truth_value(name, "reverse_complement", self.reverse_complement)
+        require_truth_value(name, "fold_case", self.fold_case)
         if self.reverse_complement:
             require_complements(name, self.alphabet)
 
@@ -136,7 +158,7 @@ def require_length(kernel: str, name: str, k: Any, alphabet: str) -> None:
 def require_origin(kernel: str, origin: Any, alphabet: str) -> None:
     """Refuse an origin of positions that is neither a whole number nor a marker."""
     if isinstance(origin, str):
-        inside = sorted(set(origin) & (set(alphabet) | set(alphabet.lower())))
+        inside = sorted(set(origin) & {*alphabet, *alphabet.lower(), *alphabet.upper()})
         if not origin or inside:
             raise ValueError(
                 f"origin of {kernel} is {origin!r}; a marker must be text without letters of the alphabet {alphabet!r}."
@@ -151,7 +173,7 @@ def require_origin(kernel: str, origin: Any, alphabet: str) -> None:
 def reading(kernel: Any, k: int) -> Reading:
     """Return how a kernel reads oligomers of k letters."""
     origin: Origin = kernel.origin if isinstance(kernel.origin, str) else int(kernel.origin)
-    return Reading(kernel.alphabet, int(k), bool(kernel.reverse_complement), origin)
+    return Reading(kernel.alphabet, int(k), bool(kernel.reverse_complement), origin, bool(kernel.fold_case))
 
 
 def kernels_in(kernel: Kernel) -> list[SequenceKernel]:
@@ -178,7 +200,11 @@ def letters_left_out(given: Kernel, fitted: Kernel, X: Any) -> set[str]:
     {'C'}
     """
     from_data = [
-        own for asked, own in zip(kernels_in(given), kernels_in(fitted), strict=True) if asked.alphabet is None
+        own for asked, own in zip(kernels_in(given), kernels_in(fitted), strict=False) if asked.alphabet is None
     ]
-    texts = Sequences.of(X) if from_data else Sequences([])
-    return {letter for own in from_data for letter in letters_outside(own._letters(texts), own.alphabet)}
+    letters = set("".join(Sequences.of(X))) if from_data else set()
+    return {
+        letter
+        for own in from_data
+        for letter in letters_outside(letters - own._letters_of_marker(), own.alphabet, own.fold_case)
+    }

@@ -32,7 +32,7 @@ class CombinedOligo(OligoKernel):
         Width of positions for each length; one number stands for all of them, each searched on its own.
     lengths : sequence of ints, default=(1, 2, 3, 4, 5, 6)
         Letters of oligomers.
-    alphabet, reverse_complement, origin
+    alphabet, reverse_complement, origin, fold_case
         As in :class:`Oligo`.
     sigmas_bounds : pair of floats or "fixed", default=(0.01, 1e4)
         Range to search in.
@@ -56,12 +56,14 @@ class CombinedOligo(OligoKernel):
         reverse_complement: bool = False,
         origin: Origin = 0,
         sigmas_bounds: Bounds = POSITIONS,
+        fold_case: bool = True,
     ) -> None:
         self.sigmas = sigmas
         self.lengths = lengths
         self.alphabet = alphabet
         self.reverse_complement = reverse_complement
         self.origin = origin
+        self.fold_case = fold_case
         self.sigmas_bounds = sigmas_bounds
 
     def _each(self, name: str) -> Vector:
@@ -130,7 +132,7 @@ class WeightedOligo(CombinedOligo):
         As in :class:`CombinedOligo`.
     weights : sequence of floats or float, default=1.0
         :math:`\lambda_K` for each length, at least 0 and not all 0.
-    lengths, alphabet, reverse_complement, origin
+    lengths, alphabet, reverse_complement, origin, fold_case
         As in :class:`CombinedOligo`.
     sigmas_bounds : pair of floats or "fixed", default=(0.01, 1e4)
         Range to search in.
@@ -157,8 +159,9 @@ class WeightedOligo(CombinedOligo):
         origin: Origin = 0,
         sigmas_bounds: Bounds = POSITIONS,
         weights_bounds: Bounds = WIDE,
+        fold_case: bool = True,
     ) -> None:
-        super().__init__(sigmas, lengths, alphabet, reverse_complement, origin, sigmas_bounds)
+        super().__init__(sigmas, lengths, alphabet, reverse_complement, origin, sigmas_bounds, fold_case)
         self.weights = weights
         self.weights_bounds = weights_bounds
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin.kernels.base import Bounds, Matrix, Vector
@@ -84,6 +85,14 @@ class OligoKernel(SequenceKernel):
                 f"of the alphabet {self.alphabet!r} that counts; leave it out, or {self._instead}."
             )
         return np.asarray(1.0 / np.sqrt(squares))
+
+    def measurable(self, X: Any) -> NDArray[np.bool_]:
+        """Tell which sequences hold oligomers of every length, without which they have no values."""
+        texts = self.samples(X)
+        found = np.ones(len(texts), dtype=np.bool_)
+        for sums in self._sums(texts, texts) if self.normalize else []:
+            found &= sums.of_left() > 0.0
+        return found
 
     def _require_measurable(self, X: Sequences) -> None:
         if self.normalize:
@@ -212,8 +221,8 @@ class Oligo(OligoKernel):
         letters, is then refused.
     alphabet : str, default=None
         The letters. Oligomers that hold any other one, such as N, are skipped. None takes it from the training data:
-        "ACGT" for DNA ("ACGU" for RNA), the twenty amino acids for proteins, else all letters that occur. A letter that
-        is not in the alphabet counts as its upper case if that is; T and U stand for each other.
+        "ACGT" for DNA ("ACGU" for RNA), the twenty amino acids for proteins, else all letters that occur, in upper
+        case. T and U stand for each other.
     reverse_complement : bool, default=False
         Whether an oligomer and its reverse complement are the same.
     origin : int or str, default=0
@@ -221,6 +230,10 @@ class Oligo(OligoKernel):
         the last; or a text such as "|", which stands in every sequence before the letter to count from.
     sigma_bounds : pair of floats or "fixed", default=(0.01, 1e4)
         Range to search in.
+    fold_case : bool, default=True
+        Whether a letter that is not in the alphabet counts as its other case if that is, and alphabets are taken from
+        the training data without regard to case. False keeps cases apart: with ``alphabet="ACGT"``, letters that were
+        masked by lower case are then skipped.
 
     Examples
     --------
@@ -244,6 +257,7 @@ class Oligo(OligoKernel):
         reverse_complement: bool = False,
         origin: Origin = 0,
         sigma_bounds: Bounds = POSITIONS,
+        fold_case: bool = True,
     ) -> None:
         self.k = k
         self.sigma = sigma
@@ -251,6 +265,7 @@ class Oligo(OligoKernel):
         self.alphabet = alphabet
         self.reverse_complement = reverse_complement
         self.origin = origin
+        self.fold_case = fold_case
         self.sigma_bounds = sigma_bounds
 
     def _terms(self) -> list[Term]:

@@ -28,6 +28,7 @@ class Reading:
     k: int
     reverse_complement: bool = False
     origin: Origin = 0
+    fold_case: bool = True
 
     @property
     def n_possible(self) -> int:
@@ -65,17 +66,18 @@ class Oligomers:
         return _core.Oligomers(self.codes, self.begins, self.origins, self.n_codes)
 
 
-def letters_of(texts: Texts, alphabet: str, origin: Origin) -> Letters:
+def letters_of(texts: Texts, alphabet: str, origin: Origin, fold_case: bool = True) -> Letters:
     """Read the letters of some texts; markers of origins are left out."""
-    return texts.made(("letters", alphabet, origin), lambda: _letters_of(texts, alphabet, origin))
+    key = "letters", alphabet, origin, fold_case
+    return texts.made(key, lambda: _letters_of(texts, alphabet, origin, fold_case))
 
 
-def _letters_of(texts: Texts, alphabet: str, origin: Origin) -> Letters:
+def _letters_of(texts: Texts, alphabet: str, origin: Origin, fold_case: bool) -> Letters:
     found = [located(text, origin, place) for place, text in enumerate(texts.texts)]
     lengths = np.fromiter((len(text) for text, _ in found), dtype=np.int64, count=len(found))
     origins = np.fromiter((zero for _, zero in found), dtype=np.int64, count=len(found))
     points = np.frombuffer("".join(text for text, _ in found).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    return Letters(codes_of_letters(points, alphabet), _begins(lengths), origins)
+    return Letters(codes_of_letters(points, alphabet, fold_case), _begins(lengths), origins)
 
 
 def located(text: str, origin: Origin, place: int = 0) -> tuple[str, int]:
@@ -108,7 +110,7 @@ def oligomers_in(texts: Texts, reading: Reading) -> Oligomers:
 
 
 def _oligomers_in(texts: Texts, reading: Reading) -> Oligomers:
-    letters = letters_of(texts, reading.alphabet, reading.origin)
+    letters = letters_of(texts, reading.alphabet, reading.origin, reading.fold_case)
     k, codes = reading.k, _codes(letters.codes, reading)
     lengths = np.maximum(np.diff(letters.begins) - (k - 1), 0)
     begins = _begins(lengths)

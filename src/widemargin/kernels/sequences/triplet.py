@@ -49,7 +49,7 @@ class TripletOligo(OligoKernel):
         order will do. None gives all of them weight 1.
     k : int, default=3
         Letters of an oligomer.
-    alphabet, reverse_complement, origin
+    alphabet, reverse_complement, origin, fold_case
         As in :class:`Oligo`.
     sigma_bounds : pair of floats or "fixed", default=(0.01, 1e4)
         Range to search in.
@@ -79,6 +79,7 @@ class TripletOligo(OligoKernel):
         origin: Origin = 0,
         sigma_bounds: Bounds = POSITIONS,
         weights_bounds: Bounds = WIDE,
+        fold_case: bool = True,
     ) -> None:
         self.sigma = sigma
         self.weights: Any = weights
@@ -86,6 +87,7 @@ class TripletOligo(OligoKernel):
         self.alphabet = alphabet
         self.reverse_complement = reverse_complement
         self.origin = origin
+        self.fold_case = fold_case
         self.sigma_bounds = sigma_bounds
         self.weights_bounds = weights_bounds
 
@@ -110,7 +112,7 @@ class TripletOligo(OligoKernel):
             return cast(Mapping[str, Any], self.weights)
         found: dict[str, tuple[Any, Any]] = {}
         for name, weight in self.weights.items():
-            own = in_alphabet(name, self.alphabet) if isinstance(name, str) else name
+            own = in_alphabet(name, self.alphabet, bool(self.fold_case)) if isinstance(name, str) else name
             if own not in known:
                 raise ValueError(
                     f"weights of TripletOligo names {name!r}, which is no oligomer of {self.k} letters of the "

@@ -17,6 +17,7 @@ which a kernel contracts with W = (v - q) a' at the cost of a kernel matrix, how
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -25,7 +26,8 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin.kernels.base import Matrix, Vector
-from widemargin.machines.chain import Chain, Link, solve_chain
+from widemargin.kernels.rows import RowSource
+from widemargin.machines.chain import Chain, Link, solve_clearly
 from widemargin.machines.classifier import box, ridge_of
 from widemargin.machines.derivatives.free_system import DEPENDENT, WELL_CONDITIONED, FreeSystem
 from widemargin.machines.derivatives.kernel_part import Evaluate, Ids, KernelPart
@@ -109,10 +111,12 @@ def train(
     *,
     stop: StopRule | None = None,
     start: Vector | None = None,
+    exact: Callable[[], RowSource] | None = None,
 ) -> Machine:
     """Train on a kernel matrix of all samples, those that are held out included, to a tolerance of 1e-6 by default.
 
-    `start` holds signed coefficients to begin with; any, they are brought into the box.
+    `start` holds signed coefficients to begin with; any, they are brought into the box. `exact` gives the kernel in
+    float64, for where float32 leaves nothing of what tells samples apart.
 
     Examples
     --------
@@ -127,7 +131,7 @@ def train(
     link = Link(box(labels, limits), ridge)
     chain = Chain((link,), start=start, any_sum=not problem.fit_intercept)
     with single_threaded_blas():
-        found = solve_chain(K, chain, stop=stop or StopRule(1e-6))[0].solution
+        found = solve_clearly(K, chain, exact, stop=stop or StopRule(1e-6))
     values = values_of(found, labels, ridge)
     return Machine(problem, _settled(found.alpha, limits), found.intercept, values, found.outcome)
 

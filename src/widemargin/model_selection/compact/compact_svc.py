@@ -40,11 +40,12 @@ from widemargin.model_selection.compact.search import CompactModel, CompactSearc
 from widemargin.model_selection.compact.selection import Searched
 from widemargin.model_selection.grid.results import UnfinishedSearchWarning
 from widemargin.objectives.decision_quality import DecisionQuality, balanced_rate, kappas
-from widemargin.runtime import Stop, single_threaded_blas
+from widemargin.runtime import Stop, StoppedError, free_memory, single_threaded_blas
+from widemargin.runtime.callbacks import CallbackSupport, fit_task, is_awaited
 from widemargin.runtime.interrupts import interrupt_held_back
 from widemargin.runtime.memory import told_if_memory_runs_out
 from widemargin.strategies import TabuSearch
-from widemargin.study import Journal, fingerprint, progress_for
+from widemargin.study import Journal, fingerprint, journal_of, progress_for
 from widemargin.study.findings import RECORD_SCHEMA
 from widemargin.study.journal_part import part_of
 from widemargin.study.report import SearchReport
@@ -61,7 +62,7 @@ WITHOUT_FEATURES = TabuSearch(failures=2, walks=4, large_share=0.5, min_improvem
 WITH_FEATURES = TabuSearch(patience=20, jumps=5, walks=2, large_share=0.25, min_improvement=1e-3)
 
 
-class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class CompactSVC(ClassifierMixin, BaseEstimator, CallbackSupport):  # type: ignore[misc]
     r"""A small SVM with a Gaussian kernel: few support vectors, few features, chosen for quality rather than accuracy.
 
     The quality of a decision function is
@@ -124,11 +125,16 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Seconds after which the search ends with the best model so far. Several classes share it evenly. Ctrl-C does
         the same, unless there are classes that have no model yet; pressed once more, it ends the fit.
     max_evaluations : int, default=None
-        Largest number of evaluations, for each decision function. It has to suffice for the points that the search
-        looks at first, some 60 with the usual strategy.
+        Largest number of evaluations, for each decision function. The search first looks at some 450 points that cost
+        little.
+    max_memory : float or "auto", default="auto"
+        Megabytes that the search may take: kernel distances, at most half of them, and what is kept of evaluations.
+        "auto" is a quarter of the free memory. A search that reaches it ends with the best model so far, and says so.
+        Levels whose distances do not fit are computed row by row, which may change last digits.
     journal : path, default=None
         File to which evaluations are added. The same fit with the same file continues after an interruption, a crash or
-        a deadline, and ends with the same model as if nothing had happened.
+        a deadline, and ends with the same model as if nothing had happened. Other data get a file of their own beside
+        it.
     random_state : int, RandomState instance or None, default=None
         Seed of the split and of the search. None draws one, which a journal keeps.
     n_jobs : int, default=None
@@ -192,6 +198,7 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "tol": partial(require_number, above=0),
         "max_time": partial(require_number, above=0, others=(None,)),
         "max_evaluations": partial(require_number, at_least=1, integer=True, others=(None,)),
+        "max_memory": partial(require_number, above=0, others=("auto",)),
         "n_jobs": require_jobs,
     }
 
@@ -211,6 +218,7 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tol: float = 1e-3,
         max_time: float | None = None,
         max_evaluations: int | None = None,
+        max_memory: float | str = "auto",
         journal: str | PathLike[str] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -229,6 +237,7 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.tol = tol
         self.max_time = max_time
         self.max_evaluations = max_evaluations
+        self.max_memory = max_memory
         self.journal = journal
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -256,6 +265,9 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         CompactSVC
             The estimator itself.
         """
+        if is_awaited(self):
+            with fit_task(self, X, y):
+                return self.fit(X, y)
         began = time.perf_counter()
         self.__dict__.pop("models_", None)  # those of other data would outlive a fit that fails
         strategy = self._checked_options()
@@ -287,6 +299,7 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 standardize=bool(self.standardize),
                 select_features=bool(self.select_features),
                 tol=float(self.tol),
+                max_bytes=free_memory() // 4 if self.max_memory == "auto" else int(float(self.max_memory) * 2**20),
                 n_jobs=self.n_jobs,
                 progress=self.progress,
             )
@@ -374,7 +387,7 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Open the journal; refuse one that holds anything else."""
         shares = [self.validation_size, self.test_size, bool(self.standardize), bool(self.select_features), self.tol]
         assert self.journal is not None
-        opened = Journal(
+        opened = journal_of(
             self.journal,
             {
                 "schema": RECORD_SCHEMA,
@@ -419,6 +432,9 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             models = self.models_ if interrupted else [search.refitted(one) for one in self.models_]
         except KeyboardInterrupt:
             models, interrupted = self.models_, True
+        except StoppedError:
+            models = self.models_
+            search.remarks.append("max_time ended before the chosen model was trained once more, on all samples.")
         if interrupted:
             search.remarks.append(
                 "The search had ended when it was interrupted; the chosen model was not trained once more."

@@ -24,6 +24,12 @@ from widemargin.study import Journal, Trace, progress_for
 from widemargin.study.journal_part import part_of
 from widemargin.study.trace import SEARCH
 
+#: Share of the time of a decision function that its search may take; the rest is for training and judging its choice.
+FOR_SEARCHING = 0.85
+
+#: What the training of a choice may take, however late it is.
+LEAST_SECONDS = 0.05
+
 Matrix = NDArray[np.float64]
 Ids = NDArray[np.intp]
 
@@ -99,6 +105,8 @@ class CompactSearch:
         Decision functions share its time evenly; each may take its number of evaluations.
     journal : Journal or None
     seed : int
+    max_bytes : int
+        What a search may take.
     validation_size, test_size, standardize, select_features, tol, n_jobs, progress
         As :class:`CompactSVC` takes them.
 
@@ -125,6 +133,7 @@ class CompactSearch:
     standardize: bool
     select_features: bool
     tol: float
+    max_bytes: int
     n_jobs: int | None
     progress: Any
     remarks: list[str] = field(default_factory=list)
@@ -148,17 +157,22 @@ class CompactSearch:
         for number, positive in enumerate(positives):
             # A request of its own: that the time of one is up must not end those after it.
             own, left = Stop(max_evaluations=self.stop.max_evaluations), self.stop.seconds_left()
-            if left is not None:
-                own = own.within(left / (len(positives) - number))
-            found.append(self._chosen(number, positive, own))
+            share = None if left is None else left / (len(positives) - number)
+            if share is not None:
+                own = own.within(FOR_SEARCHING * share)
+            found.append(self._chosen(number, positive, own, share))
             if (self.interrupted or own.reason == INTERRUPTED) and positive != positives[-1]:
                 raise KeyboardInterrupt  # there is nothing for the classes after it
         return found
 
-    def _chosen(self, number: int, positive: int, stop: Stop) -> tuple[CompactModel, Searched]:
+    def _chosen(self, number: int, positive: int, stop: Stop, seconds: float | None) -> tuple[CompactModel, Searched]:
+        """Choose a decision function until `stop`, and train it to its certificate; all in so many seconds."""
+        whole = Stop().within(seconds)
         signs, label = self._signs(positive), self.classes[positive]
         try:
-            prototypes = Prototypes(self._scaled, signs, self.split.train, self.split.validation, self._n_threads, stop)
+            prototypes = Prototypes(
+                self._scaled, signs, self.split.train, self.split.validation, self._n_threads, stop, self.max_bytes // 2
+            )
             start = math.floor(math.log2(len(self.labels) / len(self.classes)) / 3.0)  # [Lebrun2006, footnote 3]
             highest = prototypes.highest_level
             space = CompactSpace(
@@ -181,6 +195,7 @@ class CompactSearch:
                 stop,
                 number=number,
                 seed=self.seed,
+                max_bytes=self.max_bytes // 2,
                 journal=part_of(self.journal, {"stage": SEARCH, "model": number}),
                 progress=progress_for(self.progress, "evaluations"),
             )
@@ -188,11 +203,6 @@ class CompactSearch:
             raise self._without_choice(label) from None
         if found.point is None:
             raise KeyboardInterrupt if stop.reason == INTERRUPTED else self._without_choice(label)
-        if found.trace.n_evaluations == 1 and not found.ended.cut_short:
-            raise ValueError(
-                f"{self._limit} does not suffice for the points that a search for a compact model looks at first "
-                f"({found.ended.why}); allow more."
-            )
         if found.ended.cut_short:
             count = found.trace.n_evaluations
             self.remarks.append(
@@ -200,30 +210,22 @@ class CompactSearch:
                 f"{count} evaluation{'s' * (count != 1)}; the best model until then was chosen."
             )
         with interrupt_held_back() as held:
-            model = self._judged(label, signs, space, prototypes, found)
+            model = self._judged(label, signs, space, prototypes, found, whole)
         self.interrupted = held.asked
         return model, found
-
-    @property
-    def _limit(self) -> str:
-        """The smaller one of the numbers of evaluations that are allowed."""
-        own, given = self.strategy.evaluations, self.stop.max_evaluations
-        if given is None or (own is not None and own < given):
-            return f"evaluations={own} of the strategy"
-        return f"max_evaluations={given}"
 
     def _signs(self, positive: int) -> Matrix:
         return np.where(self.labels == positive, 1.0, -1.0)
 
     def _judged(
-        self, label: Any, signs: Matrix, space: CompactSpace, prototypes: Prototypes, found: Searched
+        self, label: Any, signs: Matrix, space: CompactSpace, prototypes: Prototypes, found: Searched, stop: Stop
     ) -> CompactModel:
         """Train the model that was chosen, to its certificate, and judge what is handed out."""
         assert found.point is not None
         level, C, sigma = space.numbers(found.point)
         features = np.flatnonzero(space.features(found.point))
         own = prototypes.level(level, Stop())  # what was found in time is used, however late it is
-        model = self._trained(own.samples, own.signs, features, C, sigma)
+        model = self._trained(own.samples, own.signs, features, C, sigma, stop)
         validation, test = self.split.validation, self.split.test
         values = self._values_of(model, features, validation)
         rate = _rate(values, signs[validation])
@@ -252,10 +254,14 @@ class CompactSearch:
             ended=found.ended.why,
         )
 
-    def _trained(self, samples: Any, signs: Matrix, features: Ids, C: float, sigma: float) -> SVC:
+    def _trained(self, samples: Any, signs: Matrix, features: Ids, C: float, sigma: float, stop: Stop) -> SVC:
         columns = samples if len(features) == samples.shape[1] else samples[:, features]
+        left = stop.seconds_left()
         model = SVC(C=C, gamma=sigma**-2.0, tol=self.tol, n_jobs=self.n_jobs)
-        return model.fit(columns, signs > 0)
+        model.max_time = None if left is None else max(left, LEAST_SECONDS)
+        model.fit(columns, signs > 0)
+        model.max_time = None
+        return model
 
     def _values_of(self, model: SVC, features: Ids, rows: Ids) -> Matrix:
         samples = take(self.X, rows)
@@ -267,12 +273,13 @@ class CompactSearch:
         return np.column_stack([self._values_of(one.model, one.features, rows) for one in models])
 
     def refitted(self, one: CompactModel) -> CompactModel:
-        """Train a chosen model on prototypes of all samples."""
+        """Train a chosen model on prototypes of all samples; StoppedError if there is no time for it."""
         positive = int(np.flatnonzero(self.classes == one.label)[0])
         everybody, nobody = np.arange(len(self.labels)), np.empty(0, dtype=np.intp)
         signs = self._signs(positive)
-        own = Prototypes(self._scaled, signs, everybody, nobody, self._n_threads, Stop()).level(one.level)
-        return replace(one, model=self._trained(own.samples, own.signs, one.features, one.C, one.sigma))
+        own = Prototypes(self._scaled, signs, everybody, nobody, self._n_threads, self.stop).level(one.level)
+        self.stop.check()
+        return replace(one, model=self._trained(own.samples, own.signs, one.features, one.C, one.sigma, self.stop))
 
     def _without_choice(self, label: Any) -> TimeoutError:
         return TimeoutError(f"max_time ended before class {_plain(label)!r} had an evaluation; allow more.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -25,6 +25,7 @@ from widemargin.runtime import Stop
 from widemargin.strategies import Ask, Lattice, TabuSearch
 from widemargin.study import Progress, Records, Trace
 from widemargin.study.findings import SHOW_EVERY, WRITE_EVERY, Finding, Findings, Found, Standing
+from widemargin.study.points import Points
 from widemargin.study.runner import Ended, run
 from widemargin.study.strategy_search import StrategySearch, Wanted
 
@@ -38,6 +39,9 @@ FIRST_LEVELS, FIRST_EXPONENTS = range(7), 4
 
 #: Distance between neighbouring values of log C and log sigma.
 STEP = math.log(2.0) / 2.0
+
+#: Bytes that are kept of each evaluation, beside its point: value, measures, work, and their objects.
+KEPT_OF_EACH = 2048
 
 #: What an entry of a front says.
 FRONT = np.dtype(
@@ -85,6 +89,12 @@ class CompactSpace:
         features = [f"feature {number}" for number in range(len(self.varies))] if self.select_features else []
         return [*features, "level", "C", "sigma"]
 
+    @cached_property
+    def kept(self) -> Points:
+        """How points are kept: features as bits."""
+        n_dims = len(self.names)
+        return Points(np.arange(n_dims) < n_dims - 3)
+
     @property
     def lattice(self) -> Lattice:
         """The points; the start, all features and C' = sigma' = 0 [Lebrun2006, footnote 3]; what to look at first."""
@@ -92,9 +102,7 @@ class CompactSpace:
         low, high = (STEP * end for end in EXPONENTS)
         some = [number for number in range(EXPONENTS[0], EXPONENTS[1] + 1) if number % FIRST_EXPONENTS == 0]
         groups = [
-            np.array(
-                [[*[0] * len(own), level - self.start_level, *both] for both in product(some, some)], dtype=np.intp
-            )
+            self._group(level, list(product(some, some)))
             for level in sorted(FIRST_LEVELS, key=lambda level: abs(level - self.start_level))
             if level <= self.highest_level
         ]
@@ -107,6 +115,12 @@ class CompactSpace:
             first=groups,
             work=None if self.work is None else self._work,
         )
+
+    def _group(self, level: int, exponents: Sequence[tuple[int, int]]) -> NDArray[np.int8]:
+        """Return points of a level with all features, in steps from the start; narrow, since there may be thousands."""
+        group = np.zeros((len(exponents), len(self.names)), dtype=np.int8)
+        group[:, -3], group[:, -2:] = level - self.start_level, exponents
+        return group
 
     def _work(self, point: Vector) -> float:
         assert self.work is not None
@@ -179,6 +193,7 @@ def searched(
     seed: int,
     journal: Records | None,
     progress: Progress,
+    max_bytes: int | None = None,
 ) -> Searched:
     """Search for a model; what a journal holds is not repeated.
 
@@ -194,10 +209,15 @@ def searched(
     seed : int
     journal : Journal, JournalPart or None
     progress : Progress
+    max_bytes : int, optional
+        The search ends when what is kept of its evaluations takes so much.
     """
+    room = None if max_bytes is None else max(1, max_bytes // (KEPT_OF_EACH + 8 * space.kept.n_dims))
+    if room is not None and (stop.max_evaluations is None or room < stop.max_evaluations):
+        stop = replace(stop, max_evaluations=room)
     lattice = space.lattice
     logarithmic = [*([False] * (lattice.n_dims - 2)), True, True]
-    trace = Trace(space.names, logarithmic, greater_is_better=True)
+    trace = Trace(space.names, logarithmic, greater_is_better=True, kept=space.kept)
     search = StrategySearch(
         strategy.begin(lattice, seed=seed, max_evaluations=stop.max_evaluations),
         objective,
@@ -214,12 +234,14 @@ def searched(
         Standing(search.expected),
         journal,
         stop,
-        n_dims=lattice.n_dims,
+        n_dims=space.kept.n_dims,
         progress=progress,
         pause=WRITE_EVERY,
         show_every=SHOW_EVERY,
     )
     ended = run(search, findings, stop, progress)
+    if trace.n_evaluations == room:
+        ended = Ended("what is kept of evaluations takes all of max_memory", True)
     return Searched(search.chosen(), trace, ended, space, findings.found, number)
 
 
@@ -231,8 +253,9 @@ def pareto_front(space: CompactSpace, found: Iterable[Finding], number: int = 0)
     entries = []
     for one in found:
         if one.measures is not None and one.point is not None:
-            level, C, sigma = space.numbers(one.point)
-            n_features = int(np.count_nonzero(space.features(one.point)))
+            point = space.kept.whole(one.point)
+            level, C, sigma = space.numbers(point)
+            n_features = int(np.count_nonzero(space.features(point)))
             rate, n_support = one.measures["recognition_rate"], int(one.measures["support_vectors"])
             cost = one.measures.get("feature_cost", float(n_features))
             entries.append((number, one.number, rate, n_support, cost, n_features, one.value, level, C, sigma))

@@ -5,13 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from widemargin.estimators.calibration import METHODS
+from sklearn.model_selection._search import BaseSearchCV
+
+from widemargin.estimators.calibration import WITHOUT_PROBABILITIES
 from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.kernels.rows import count
 from widemargin.model_selection.grid.folds.classifier import PairwiseFold
 from widemargin.model_selection.grid.setup import Unit, fit_parameters, model_of
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.runtime import single_threaded_blas
+
+
+class Explained:
+    """A method of a search that is there if its estimator has it; else the message says what the estimator says."""
+
+    def __init__(self, name: str) -> None:
+        self._inherited: Any = vars(BaseSearchCV)[name]
+        self.__doc__ = self._inherited.__doc__
+
+    def __get__(self, search: Any, owner: type | None = None) -> Any:
+        try:
+            return self._inherited.__get__(search, owner)
+        except AttributeError as problem:
+            reason: BaseException = problem
+            while reason.__cause__ is not None:  # a pipeline between the two says nothing of its own
+                reason = reason.__cause__
+            said = f"{problem}: {reason}" if reason is not problem else str(problem)
+            raise AttributeError(said) from problem.__cause__
 
 
 def out_of_fold(search: SharedSearch, candidate: int) -> OutOfFold:
@@ -30,7 +50,8 @@ def out_of_fold(search: SharedSearch, candidate: int) -> OutOfFold:
                 continue  # of a fold that does not suit the model; scores have told
             if stretch is None:
                 continue
-            fold, start = search.samples.of_fold(number), stretch.start
+            fold = search.samples.models(model, search.candidates.steps[candidate], number)
+            start = None if search.data.folds_stand_alone else stretch.start
             assert isinstance(fold, PairwiseFold)
             for names, values in fold.named_values(model, [link.solution for link in stretch.links[-1]]):
                 found.add(names, search.data.folds[number][1], values)
@@ -43,8 +64,8 @@ def fit_chosen(estimator: Any, X: Any, y: Any, fit_params: Mapping[str, Any], he
         estimator.fit(X, y, **fit_params)
         return
     model = model_of(estimator)
-    asked = {"calibration": model.calibration, "calibration_method": model.calibration_method}
-    model.set_params(calibration=None, calibration_method=METHODS[0])  # a fit alone has nothing to calibrate with
+    asked = {name: getattr(model, name) for name in WITHOUT_PROBABILITIES}
+    model.set_params(**WITHOUT_PROBABILITIES)  # a fit alone has nothing to calibrate with
     try:
         estimator.fit(X, y, **fit_params)
     finally:

@@ -5,25 +5,28 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GridSearchCV as PlainGridSearchCV
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.model_selection._validation import _insert_error_scores, _warn_or_raise_about_fit_failures
 from sklearn.utils import indexable
 from sklearn.utils.validation import _check_method_params
 
+from widemargin.estimators.base import KernelModel
 from widemargin.estimators.calibration import FROM_SEARCH
+from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.novelty import NoveltyModel
 from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.estimators.validation import UnusedGammaWarning, require_number, without_gamma_warnings
 from widemargin.kernels.rows import require_samples
-from widemargin.model_selection.grid.calibration import fit_chosen, out_of_fold
+from widemargin.model_selection.grid.calibration import Explained, fit_chosen, out_of_fold
 from widemargin.model_selection.grid.costs import measure_search
 from widemargin.model_selection.grid.paths.walks import PLAIN_PLANS, require_plan, require_suitable_plan
+from widemargin.model_selection.grid.refusals import require_grid, require_scores
 from widemargin.model_selection.grid.results import (
     Mask,
     as_results,
@@ -33,16 +36,18 @@ from widemargin.model_selection.grid.results import (
     remarks,
     report_of,
     report_of_plain,
+    require_a_score,
     scored,
     smoothest,
     tied,
 )
-from widemargin.model_selection.grid.run import identity, listener, run_grid
+from widemargin.model_selection.grid.run import announce, identity, listener, printer, run_grid
 from widemargin.model_selection.grid.samples import SearchSamples
 from widemargin.model_selection.grid.setup import (
     SearchData,
     model_of,
     repeats_for_gamma,
+    require_joint_folds,
     require_shared,
     search_data,
     several_scorers,
@@ -53,7 +58,15 @@ from widemargin.model_selection.one_class_scores import RejectionScore
 from widemargin.plans import CostMatrix, Plan
 from widemargin.runtime import INTERRUPTED, STOPPED, Stop, Work
 from widemargin.runtime.memory import told_if_memory_runs_out
-from widemargin.study import EvaluationTasks, Journal, JournalPart, Records, SearchTasks, progress_for, with_callbacks
+from widemargin.study import (
+    EvaluationTasks,
+    JournalPart,
+    Records,
+    SearchTasks,
+    journal_of,
+    progress_for,
+    with_callbacks,
+)
 from widemargin.study.findings import Found
 
 
@@ -96,15 +109,18 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
     journal : path, default=None
         File to which every evaluation is added as soon as it is finished, written through to the disk. The same call
         with the same file continues after an interruption, a crash or a deadline, and ends with the same result as if
-        nothing had happened. A file of other data or of another search is refused.
+        nothing had happened. A study of other data, as each fold of a cross-validation of the search is, gets a file
+        of its own beside it; another search of the same data is refused.
     progress : None, bool, "rich", "log" or Progress, default=None
         What is shown meanwhile: True is a bar in terminals and notebooks and log lines elsewhere; None is
-        ``verbose > 0``.
+        ``verbose > 0``. What `verbose` prints is printed anywhere, in scikit-learn's words.
 
     Attributes
     ----------
     cv_results_, best_estimator_, best_score_, best_params_, best_index_, scorer_, n_splits_, refit_time_, multimetric_
         As in scikit-learn. Candidates that were not finished on every fold have no score (NaN) and the last rank.
+        ``mean_score_time`` is the time of scoring, which needs no predictions here; it is shared out among candidates
+        by their support vectors, and so tells them apart by what predictions cost.
     work_report_ : SearchReport
         What was solved and what was not needed.
     ties_ : list of dict
@@ -176,6 +192,9 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         self.journal = journal
         self.progress = progress
 
+    predict_proba = Explained("predict_proba")
+    predict_log_proba = Explained("predict_log_proba")
+
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Search, then train the best candidate on all samples.
 
@@ -190,6 +209,12 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         -------
         GridSearchCV
             The search itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a grid is none, or names what the estimator does not know; if no candidate can have a score, before the
+            first fit where that can be known.
         """
         self._searched(X, y, params)
         return self
@@ -212,19 +237,27 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
                 UnusedGammaWarning,
                 stacklevel=3,
             )
-        if y is not None and self.scoring is None and isinstance(model_of(self.estimator), NoveltyModel):
+        if y is not None and self._judges_rejection():
             raise TypeError(
                 f"scoring=None makes no use of y: {type(model_of(self.estimator)).__name__} has no score method; pass "
                 "scoring='accuracy' or another scorer, or leave y out."
             )
         reason = self._why_plain(params)
         if reason is not None:
+            if isinstance(model_of(self.estimator), KernelClassifier):
+                with suppress(TypeError):  # labels of several types, of which fits tell
+                    candidates = ParameterGrid(self.param_grid)
+                    require_scores(self.estimator, candidates, self._get_scorers()[0], y, (), None)
             self._fit_alone(reason, X, y, params)
             return None
         X, y = indexable(X, y)
         params = _check_method_params(X, params=params)
         data, fit_params, refit_metric = self._search_data(X, y, params)
+        failures_count = self.error_score == "raise" or np.isnan(self.error_score)
+        folds = data.folds if failures_count else ()
+        require_scores(self.estimator, data.candidates, data.scoring.scorers, data.y, folds, refit_metric)
         if self.plan not in PLAIN_PLANS:
+            require_joint_folds(f"plan={self.plan!r}" if isinstance(self.plan, str) else "A plan", data)
             require_suitable_plan(self.plan, model_of(self.estimator), data.candidates)
         self.n_splits_ = len(data.folds)
         search = SharedSearch(data, self._stop(began), samples)
@@ -275,6 +308,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             raise ValueError(f"{reason}, so the cost of starting from other models cannot be measured.")
         X, y = indexable(X, y)
         data, _, _ = self._search_data(X, y, _check_method_params(X, params=params))
+        require_joint_folds("measure_costs", data)
         shown = progress_for(self.verbose > 0 if self.progress is None else self.progress)
         return measure_search(data, cost, self._stop(began), shown)
 
@@ -288,6 +322,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         if self.max_memory != "auto":
             require_number("max_memory", self.max_memory, above=0)
         require_plan(self.plan)
+        require_grid(self.estimator, self.param_grid)
 
     def _why_plain(self, params: Mapping[str, Any]) -> str | None:
         fit_params = self._get_routed_params_for_fit(params).estimator.fit
@@ -351,10 +386,15 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
 
     def _get_scorers(self) -> tuple[Any, str]:
         """Return scorers as scikit-learn does; one-class models, which have no ``score``, are judged by rejection."""
-        if self.scoring is None and isinstance(model_of(self.estimator), NoveltyModel):
+        if self._judges_rejection():
             return RejectionScore(), "score"
         scorers, refit_metric = super()._get_scorers()
         return scorers, refit_metric
+
+    def _judges_rejection(self) -> bool:
+        """Tell whether a one-class model, unless somebody gave it a ``score``, is judged by the share it rejects."""
+        alone = self.scoring is None and isinstance(model_of(self.estimator), NoveltyModel)
+        return alone and not hasattr(self.estimator, "score")
 
     def _search_data(self, X: Any, y: Any, params: Mapping[str, Any]) -> tuple[SearchData, Any, str]:
         """Return what a search is about, what else its estimator is fitted with, and the metric that decides."""
@@ -371,12 +411,18 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
     ) -> tuple[Found, Mask, str]:
         wanted = self.verbose > 0 if self.progress is None else self.progress
         shown = None if wanted is False else progress_for(wanted)
-        told = listener(tasks, search.data, weights) if tasks.anybody_listens else None
+        listeners = [listener(tasks, search.data, weights)] if tasks.anybody_listens else []
+        if self.verbose > 0:
+            announce(search.data)
+        if self.verbose > 1:
+            listeners.append(printer(search.data, int(self.verbose)))
+        told = None if not listeners else lambda one: any([listens(one) for listens in listeners])
         opened: AbstractContextManager[Records | None] = nullcontext(self.journal)
         if self.journal is not None and not isinstance(self.journal, JournalPart):
-            opened = Journal(self.journal, identity(search, self.scoring, bool(self.return_train_score)))
+            opened = journal_of(self.journal, identity(search, self.scoring, bool(self.return_train_score)))
         with opened as journal:
-            found, ended = run_grid(search, self.n_jobs, self.pre_dispatch, journal, shown, told)
+            metric = self.refit if isinstance(self.refit, str) else None
+            found, ended = run_grid(search, self.n_jobs, self.pre_dispatch, journal, shown, told, metric)
         missing = missing_from(found, len(search.data.candidates), len(search.data.folds))
         if missing.any(axis=1).all():
             if ended == INTERRUPTED:
@@ -399,9 +445,10 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             self.best_params_ = self.cv_results_["params"][self.best_index_]
         self._keep_ties_and_edges()
 
-    @staticmethod
-    def _select_best_index(refit: Any, refit_metric: str, results: Mapping[str, Any]) -> int:
-        """Choose as scikit-learn does, but of equals the smoothest model."""
+    def _select_best_index(self, refit: Any, refit_metric: str, results: Mapping[str, Any]) -> int:
+        """Choose as scikit-learn does, but of equals the smoothest; of our models none where none has a score."""
+        if not callable(refit) and isinstance(model_of(self.estimator), KernelModel):
+            require_a_score(results, refit_metric)
         index = int(PlainGridSearchCV._select_best_index(refit, refit_metric, results))
         return index if callable(refit) else smoothest(results, refit_metric, index)
 

@@ -52,6 +52,7 @@ def as_results(search: SharedSearch, found: Found, error_score: Any) -> list[dic
     unfinished = 0.0
     if len(found) < search.data.n_evaluations:
         unfinished = 0.0 if all(np.isfinite(_numbers(one, failed)).all() for one in found.values()) else np.nan
+    unit = _seconds_of_a_coefficient(found)
     names = next((list(one.value) for one in found.values() if isinstance(one.value, dict)), None)
     out = []
     for number in range(search.data.n_evaluations):
@@ -63,12 +64,22 @@ def as_results(search: SharedSearch, found: Found, error_score: Any) -> list[dic
             "test_scores": stand_in if one is None or one.value is None else one.value,
             "n_test_samples": len(search.data.folds[number % len(search.data.folds)][1]),
             "fit_time": 0.0 if one is None else one.work.seconds,
-            "score_time": 0.0 if one is None else one.score_seconds,
+            "score_time": 0.0 if one is None else one.coefficients * unit or one.score_seconds,
         }
         if search.data.return_train_score:
             result["train_scores"] = stand_in if one is None or one.train_value is None else one.train_value
         out.append(result)
     return out
+
+
+def _seconds_of_a_coefficient(found: Found) -> float:
+    """Share out the time that scores took which came without predictions, as those would have taken it.
+
+    A search knows what its models say of held-out samples before it scores them, a chain at a time. People choose by
+    ``mean_score_time`` among models that are as good as each other, and mean what predictions cost.
+    """
+    own = [one for one in found.values() if one.coefficients]
+    return sum([one.score_seconds for one in own]) / max(1, sum([one.coefficients for one in own]))
 
 
 def _numbers(one: Finding, failed: float) -> list[float]:
@@ -112,6 +123,29 @@ def _ranks(means: NDArray[np.float64]) -> NDArray[np.int32]:
         return np.ones(len(means), dtype=np.int32)
     filled = np.where(np.isnan(means), np.nanmin(means) - 1.0, means)
     return np.asarray(rankdata(-filled, method="min"), dtype=np.int32)
+
+
+def require_a_score(results: Mapping[str, Any], metric: str) -> None:
+    """Refuse results in which no candidate has a score.
+
+    Examples
+    --------
+    >>> nothing = {"split0_test_score": np.array([1.0]), "split1_test_score": np.array([np.nan])}
+    >>> require_a_score({**nothing, "mean_test_score": np.array([np.nan])}, "score")
+    Traceback (most recent call last):
+    ...
+    ValueError: No candidate has a score on every fold (on fold 1 all are NaN), so that none can be chosen; the \
+warnings before say which fits or scores have failed, and error_score='raise' ends with the first of them.
+    """
+    if not np.isnan(results[f"mean_test_{metric}"]).all():
+        return
+    kinds = ((key, re.fullmatch(rf"split(\d+)_test_{re.escape(metric)}", key)) for key in results)
+    empty = [part[1] for key, part in kinds if part is not None and np.isnan(results[key]).all()]
+    where = f" (on fold {', '.join(empty)} all are NaN)" if empty else ""
+    raise ValueError(
+        f"No candidate has a score on every fold{where}, so that none can be chosen; the warnings before say which "
+        "fits or scores have failed, and error_score='raise' ends with the first of them."
+    )
 
 
 def scored(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from joblib.logger import short_format_time
 from sklearn.utils import _safe_indexing
 
 from widemargin.model_selection.grid.paths.turns import Limit, Turns
@@ -102,10 +103,14 @@ def run_grid(
     journal: Records | None,
     progress: Progress | None,
     told: Callable[[Finding], bool] | None = None,
+    metric: str | None = None,
 ) -> tuple[Found, str]:
-    """Run what a journal does not hold; return all findings there are in the end, and why it ended."""
+    """Run what a journal does not hold; return all findings there are in the end, and why it ended.
+
+    `metric` is the one that decides, where there are several.
+    """
     data = search.data
-    standing = Standing(data.n_evaluations, len(data.folds))
+    standing = Standing(data.n_evaluations, len(data.folds), metric=metric)
     findings = Findings(standing, journal, search.stop, limit=data.n_evaluations, progress=progress, told=told)
     known = list(findings.known.values())
     if known:
@@ -128,6 +133,48 @@ def listener(tasks: EvaluationTasks, data: SearchData, weights: Any) -> Callable
         return tasks.end(one.number, X, y, own)
 
     return told
+
+
+def announce(data: SearchData) -> None:
+    """Print how much there is to do, in scikit-learn's words."""
+    n_folds, n = len(data.folds), len(data.candidates)
+    print(f"Fitting {n_folds} folds for each of {n} candidates, totalling {data.n_evaluations} fits", flush=True)
+
+
+def printer(data: SearchData, verbose: int) -> Callable[[Finding], bool]:
+    """Return what prints a line for each finding as scikit-learn does: with its score if `verbose` is above 2."""
+    n_folds = len(data.folds)
+
+    def told(one: Finding) -> bool:
+        candidate, fold = divmod(one.number, n_folds)
+        parameters = data.candidates[candidate]
+        what = ", ".join(f"{name}={parameters[name]}" for name in sorted(parameters))
+        where = f" {fold + 1}/{n_folds}" if verbose > 2 else ""
+        if verbose > 9:
+            where += f"; {candidate + 1}/{len(data.candidates)}"
+        ended = what + ";" * bool(what)
+        if verbose > 2:
+            ended += _scores_in_words(one)
+        ended += f" total time={short_format_time(one.work.seconds + one.score_seconds)}"
+        begin = f"[CV{where}] END "
+        print(f"{begin}{'.' * (80 - len(begin) - len(ended))}{ended}", flush=True)
+        return False
+
+    return told
+
+
+def _scores_in_words(one: Finding) -> str:
+    """Write down the scores of a finding, of the training part too if they are there."""
+    if one.value is None:
+        return ", failed"
+    if not isinstance(one.value, dict):
+        train = "" if one.train_value is None else f"(train={one.train_value:.3f}, test="
+        return f", score={train}{one.value:.3f}{')' * bool(train)}"
+    words = ""
+    for name in sorted(one.value):
+        train = "" if one.train_value is None else f"train={one.train_value[name]:.3f}, "
+        words += f" {name}: ({train}test={one.value[name]:.3f})"
+    return words
 
 
 def identity(search: SharedSearch, scoring: Any, return_train_score: bool) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections import OrderedDict
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +13,8 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
-from widemargin.estimators.validation import fits_float32, require_moderate_diagonal
+from widemargin.estimators.pipelines import Passed, passed, with_model
+from widemargin.estimators.validation import check_weights, fits_float32, require_moderate_diagonal
 from widemargin.kernels.base import is_kernel_object
 from widemargin.kernels.rows import KernelParameters, RowSource, count, take
 from widemargin.kernels.scikit_learn import as_kernel
@@ -22,7 +23,7 @@ from widemargin.machines.chain import KEPT_BYTES, ChainKernel
 from widemargin.machines.dual import SolverOptions, Vector, cache_bytes
 from widemargin.model_selection.grid.candidates import Candidates
 from widemargin.model_selection.grid.folds import FoldModels, Indices
-from widemargin.model_selection.grid.setup import Parameters, SearchData, behind_steps, model_of
+from widemargin.model_selection.grid.setup import WEIGHTS, Parameters, SearchData, model_of
 from widemargin.runtime import Lock, Stop
 
 #: Bytes that matrices kept for a search to come may take; filling more takes as long as computing them again.
@@ -46,17 +47,37 @@ def sets_at_once(allowed: float, threads: int, sets: int, bytes_of_one: float) -
     return kept, allowed / min(sets, kept + threads - 1)
 
 
+class Seen(NamedTuple):
+    """All samples of a fold as a model sees them, their weights, and the models of the fold.
+
+    Attributes
+    ----------
+    X
+    weights : ndarray
+    models : FoldModels
+    pipeline : Pipeline or None
+        The fitted steps that the samples have gone through.
+    alike : bool
+        Whether a model that predicts its training samples sees what it was trained on.
+    """
+
+    X: Any
+    weights: Vector
+    models: FoldModels
+    pipeline: Any = None
+    alike: bool = True
+
+
 class PreparedSamples:
     """One set of samples and its kernels: as matrices if these fit into memory, else as rows computed when needed.
 
-    Kernels differ from that of the `model` in numbers only, and may take so many bytes as are `allowed`. `pipeline`
-    holds the fitted steps that the samples have gone through; `kept` matrices are held at the same time.
+    Kernels differ from that of the `model` in numbers only, and may take so many bytes as are `allowed`. `kept`
+    matrices are held at the same time.
     """
 
     def __init__(
         self,
-        X: Any,
-        weights: Vector,
+        seen: Seen,
         model: Any,
         kernel: KernelParameters,
         family: type[FoldModels],
@@ -64,10 +85,10 @@ class PreparedSamples:
         threads: int,
         allowed: float,
         stop: Stop,
-        pipeline: Any,
         kept: int,
     ) -> None:
-        self.X, self.pipeline = X, pipeline
+        X, weights, _, self.pipeline, self.alike = seen
+        self.X = X
         checked = model._checked_kernel(X, weights, tell=False)  # refuses what is no kernel
         rows = checked.rows_of(X)
         require_moderate_diagonal(rows, checked)
@@ -92,7 +113,7 @@ class PreparedSamples:
         """Put a fitted model behind the steps before it."""
         if self.pipeline is None:
             return model
-        return Pipeline([*self.pipeline.steps[:-1], (self.pipeline.steps[-1][0], model)])
+        return with_model(self.pipeline, model)
 
     def chain_kernel(self, kernel: KernelParameters, stop: Stop) -> ChainKernel:
         """Return a kernel to solve chains on."""
@@ -138,7 +159,7 @@ class SearchSamples:
         self.kept_bytes = min(KEPT_BYTES, int(allowed / data.share.threads))
         self._lock = Lock()
         self._shared: OrderedDict[Any, PreparedSamples] = OrderedDict()
-        self._behind_steps: OrderedDict[Any, tuple[Any, Any]] = OrderedDict()
+        self._behind_steps: OrderedDict[Any, Seen] = OrderedDict()
         self._folds: dict[int, FoldModels] = {}
         self._held_out: dict[int, tuple[Any, Any]] = {}
         self._kernels = KEPT
@@ -156,6 +177,8 @@ class SearchSamples:
             numbers = X.data if sp.issparse(X) else X
             if not isinstance(numbers, np.ndarray) or numbers.nbytes > 4 * count(X) ** 2:
                 return None
+        if self.data.folds_stand_alone:
+            return None  # each numbers its samples in the order in which it trains on them
         return self._family.order(self.data.y, self.data.folds)
 
     def as_given(self, samples: Indices) -> Indices:
@@ -169,7 +192,7 @@ class SearchSamples:
             self._kernels = kernels
 
     def of_fold(self, number: int) -> FoldModels:
-        """Return the models of a fold."""
+        """Return the models of a fold whose samples are those of the data."""
         if number in self._folds:  # the lock may be held for as long as a kernel takes
             return self._folds[number]
         with self._lock:
@@ -181,6 +204,13 @@ class SearchSamples:
                 asked = np.concatenate([test, train]) if self.data.return_train_score else test
                 self._folds[number] = self._family(y, train, test, self._weights, asked)
             return self._folds[number]
+
+    def models(self, model: Any, steps: tuple[Hashable, Parameters], fold: int) -> FoldModels:
+        """Return the models of a fold for a candidate; `steps` are the parameters of what comes before the model."""
+        if not self.data.folds_stand_alone:
+            return self.of_fold(fold)
+        with self._lock:
+            return self._seen(model, *steps, fold).models
 
     def to_score_on(self, fold: int) -> tuple[Any, Any]:
         """Return the samples to score on, as the user gave them: held-out ones, and those trained on if they count."""
@@ -215,47 +245,119 @@ class SearchSamples:
         """
         key, own = steps
         with self._lock:
-            models = self.of_fold(fold)
-            X, fitted = self._transformed(model, key, own, fold) if self._pipeline else (self._X, None)
+            seen = self._seen(model, key, own, fold)
             if kernel is None:
-                rows, weights = X, models.weights
+                rows, weights = seen.X, seen.models.weights
                 if depends_on_samples(model):
-                    rows, weights = take(X, models.samples), weights[models.samples]
+                    rows, weights = take(rows, seen.models.samples), weights[seen.models.samples]
                 kernel = model._checked_kernel(rows, weights, tell=False, checked=True)
             name = (key, kernel.kernel, kernel.map, fold if self._pipeline else None)
             if name not in self._shared:
                 _make_room(self._shared, self._kept)
                 self._shared[name] = PreparedSamples(
-                    X,
-                    self._weights,
+                    seen,
                     model,
                     kernel,
                     self._family,
                     threads=self.data.share.threads,
                     allowed=self._allowed,
                     stop=stop,
-                    pipeline=fitted,
                     kept=self._kernels,
                 )
             self._shared.move_to_end(name)
-            return models, self._shared[name], kernel
+            return seen.models, self._shared[name], kernel
 
-    def _transformed(self, model: Any, key: Hashable, own: Parameters, fold: int) -> tuple[Any, Any]:
-        """Return all samples behind the steps before the model, fitted on the training part of a fold; these steps."""
+    def _seen(self, model: Any, key: Hashable, own: Parameters, fold: int) -> Seen:
+        """Return all samples as a model sees them: behind steps that are fitted on the training part of a fold."""
+        if not self._pipeline:
+            return Seen(self._X, self._weights, self.of_fold(fold))
         if (key, fold) not in self._behind_steps:
             _make_room(self._behind_steps, self._kept)
-            train, test = self.data.folds[fold]
-            pipeline = clone(self.data.estimator).set_params(**own)
-            parts = behind_steps(pipeline, self.data.given, self.data.y, train, test, self.data.fit_params)
-            checked = [copy.copy(model)._check_samples(X)[0] for X in parts]
-            both = sp.vstack(checked, format="csr") if any(map(sp.issparse, checked)) else np.vstack(checked)
-            # Samples in neither part stand for themselves nowhere: any will do.
-            place = np.zeros(count(self.data.given), dtype=np.intp)
-            place[test] = len(train) + np.arange(len(test))
-            place[train] = np.arange(len(train))
-            self._behind_steps[key, fold] = both[place if self._order is None else place[self._order]], pipeline
+            data = self.data
+            train, test = data.folds[fold]
+            # Candidates may name steps as objects, which are not to be shared with those of another fold.
+            pipeline = clone(data.estimator).set_params(**clone(dict(own), safe=False))
+            given = passed(pipeline, data.given, data.given_y, data.fit_params, train)
+            put = self._apart if data.folds_stand_alone else self._put_back
+            self._behind_steps[key, fold] = put(model, given, fold, train, test)
         self._behind_steps.move_to_end((key, fold))
         return self._behind_steps[key, fold]
+
+    def _put_back(self, model: Any, given: Passed, fold: int, train: Indices, test: Indices) -> Seen:
+        """Put samples that went through the steps back where they were; others stand for themselves nowhere."""
+        trained_on, asked = self._checked(model, given, train, test)
+        if count(trained_on) != len(train):
+            raise ValueError(
+                f"The steps before the model made {count(trained_on)} samples of the {len(train)} that they were "
+                "fitted on, and there is a target for each of these; only pipelines of imbalanced-learn resample."
+            )
+        place = np.zeros(count(self.data.given), dtype=np.intp)
+        place[test] = len(train) + np.arange(len(test))
+        place[train] = np.arange(len(train))
+        X = take(stacked(trained_on, asked), place if self._order is None else place[self._order])
+        return Seen(X, self._weights, self.of_fold(fold), given.pipeline, self._alike(given, trained_on, train))
+
+    def _apart(self, model: Any, given: Passed, fold: int, train: Indices, test: Indices) -> Seen:
+        """Give numbers of their own to the samples that a model is trained on, and to those held out."""
+        trained_on, asked = self._checked(model, given, train, test)
+        n, m = count(trained_on), count(asked)
+        y = None if self.data.y is None else np.concatenate([np.asarray(given.y), self.data.y[test]])
+        weights = np.ones(n + m)
+        weights[:n] = check_weights(given.params.get(WEIGHTS), n)
+        X, held_out = stacked(trained_on, asked), n + np.arange(m)
+        models = self._family(y, np.arange(n), held_out, weights, held_out)
+        return Seen(X, weights, models, given.pipeline, alike=False)
+
+    def _checked(self, model: Any, given: Passed, train: Indices, test: Indices) -> tuple[Any, Any]:
+        """Return the samples that a model is trained on, and those held out, as it takes them."""
+        held_out = given.seen(_safe_indexing(self.data.given, test))
+        if count(held_out) != len(test):
+            raise ValueError(
+                f"The steps before the model made {count(held_out)} samples of {len(test)} that are held out, and "
+                "each of these needs a prediction."
+            )
+        trained_on, asked = (copy.copy(model)._check_samples(X)[0] for X in (given.X, held_out))
+        return trained_on, asked
+
+    def _alike(self, given: Passed, trained_on: Any, train: Indices) -> bool:
+        """Tell whether steps make of the training samples, where train scores are asked for, what they made once."""
+        if not self.data.return_train_score:
+            return True
+        again = given.seen(_safe_indexing(self.data.given, train))
+        return same_samples(trained_on, again)
+
+
+def stacked(X: Any, others: Any) -> Any:
+    """Return samples, and others below them, in the container that they came in.
+
+    Examples
+    --------
+    >>> stacked(np.zeros((1, 2)), np.ones((1, 2))).tolist(), stacked(["AC"], ["GT"])
+    ([[0.0, 0.0], [1.0, 1.0]], ['AC', 'GT'])
+    """
+    if sp.issparse(X) or sp.issparse(others):
+        return sp.vstack([X, others], format="csr")
+    if isinstance(X, np.ndarray):
+        return np.concatenate([X, others])
+    if hasattr(X, "iloc"):
+        import pandas as pd
+
+        return pd.concat([X, others])
+    return [*X, *others]
+
+
+def same_samples(X: Any, others: Any) -> bool:
+    """Tell whether samples are known to be the same: both sparse, or both not.
+
+    Examples
+    --------
+    >>> same_samples(np.ones((2, 1)), [[1], [1]]), same_samples(sp.csr_array(np.eye(2)), sp.csr_array(np.eye(2)[::-1]))
+    (True, False)
+    """
+    if sp.issparse(X) or sp.issparse(others):
+        both = sp.issparse(X) and sp.issparse(others) and X.shape == others.shape
+        return bool(both and (sp.csr_array(X) != sp.csr_array(others)).nnz == 0)
+    return np.array_equal(np.asarray(X), np.asarray(others))
 
 
 def _kind_of_kernel(model: Any) -> tuple[Hashable, bool]:

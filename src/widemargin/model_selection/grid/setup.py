@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import is_outlier_detector
 from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _PassthroughScorer
 from sklearn.model_selection import ParameterGrid
 from sklearn.model_selection._validation import _score
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object, process_routing
-from sklearn.utils.validation import _check_method_params, _num_samples
+from sklearn.utils.validation import _num_samples
 
-from widemargin.estimators.calibration import FROM_SEARCH
+from widemargin.estimators.calibration import FOLDS, FROM_SEARCH, CalibratedClassifier, asked_for
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
+from widemargin.estimators.pipelines import is_known, resamples
 from widemargin.estimators.regression import SVR, NuSVR
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.svdd import SVDD
@@ -115,8 +116,8 @@ class Unit:
 class SearchData:
     """Everything that stays the same throughout a search.
 
-    `X` and `y` are checked, `given` are the samples as the user gave them. `raises` lets failures of a model end the
-    search. `plan` says where chains start. `fit_params` are for the steps before the model.
+    `X` and `y` are checked, `given` and `given_y` are samples and targets as the user gave them. `raises` lets failures
+    of a model end the search. `plan` says where chains start. `fit_params` are for the ``fit`` of a pipeline.
     """
 
     estimator: Any
@@ -127,6 +128,7 @@ class SearchData:
     weights: Vector
     scoring: Scoring
     given: Any = None
+    given_y: Any = None
     raises: bool = False
     return_train_score: bool = False
     share: Share = field(default_factory=Share)
@@ -138,15 +140,29 @@ class SearchData:
         """Candidates times folds."""
         return len(self.candidates) * len(self.folds)
 
+    @cached_property
+    def folds_stand_alone(self) -> bool:
+        """Whether each fold has samples of its own that no other fold knows.
+
+        So it is behind samplers, and behind other steps where a sample is there more than once, on either side of a
+        split: steps may make different things of it.
+        """
+        if not isinstance(self.estimator, Pipeline):
+            return False
+        n = len(self.weights)
+        return resamples(self.estimator) or any(
+            (np.bincount(train, minlength=n) + np.bincount(test, minlength=n) > 1).any() for train, test in self.folds
+        )
+
 
 def model_of(estimator: Any) -> Any:
     """Return the model at the end of a pipeline, or the estimator itself."""
-    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) and estimator.steps else estimator
 
 
 def prefix_of(estimator: Any) -> str:
     """Return what the names of the model's parameters begin with: nothing, if it is not in a pipeline."""
-    return f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+    return f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) and estimator.steps else ""
 
 
 #: What trains the candidates of each kind of model together.
@@ -161,11 +177,8 @@ FAMILIES: dict[type[Any], type[FoldModels]] = {
 
 
 def family_of(model: Any) -> type[FoldModels] | None:
-    """Return what trains a model's candidates together, if anything does; a subclass may have a ``fit`` of its own."""
-    for kind, family in FAMILIES.items():
-        if isinstance(model, kind):
-            return family if type(model).fit is kind.fit else None
-    return None
+    """Return what trains a model's candidates together, if anything does; a subclass may have methods of its own."""
+    return FAMILIES.get(type(model))
 
 
 #: The one fit parameter that models know.
@@ -229,45 +242,6 @@ def fit_parameters(estimator: Any, given: Mapping[str, Any]) -> FitParameters:
     return FitParameters(weights, of_steps, sorted(of_model))
 
 
-def behind_steps(
-    pipeline: Pipeline,
-    X: Any,
-    y: Any,
-    train: NDArray[np.intp],
-    test: NDArray[np.intp],
-    given: Mapping[str, Any],
-) -> tuple[Any, Any]:
-    """Fit the steps before the model on some samples; return these, and others, as they are behind them.
-
-    Parameters
-    ----------
-    pipeline : Pipeline
-        Its steps are fitted in place.
-    X, y
-        All samples, and their targets or None.
-    train, test : ndarray of int
-        Samples to fit on, and others.
-    given : mapping
-        What the pipeline's ``fit`` would get beside these, for all samples.
-
-    Examples
-    --------
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> from widemargin import SVC
-    >>> pipeline, X = make_pipeline(StandardScaler(with_std=False), SVC()), np.array([[0.0], [1.0], [9.0]])
-    >>> weights = {"standardscaler__sample_weight": np.array([1.0, 3.0, 5.0])}
-    >>> [part.tolist() for part in behind_steps(pipeline, X, None, np.array([0, 1]), np.array([2]), weights)]
-    [[[-0.75], [0.25]], [[8.25]]]
-    """
-    X_train, X_test = (_safe_indexing(X, samples) for samples in (train, test))
-    if len(pipeline.steps) == 1:
-        return X_train, X_test
-    own = _check_method_params(X, params=fit_parameters(pipeline, given).of_steps, indices=train)
-    steps = pipeline[:-1]
-    return steps.fit_transform(X_train, None if y is None else y[train], **own), steps.transform(X_test)
-
-
 def why_plain(estimator: Any, param_grid: Any, fit_params: Mapping[str, Any], scorers: Any) -> str | None:
     """Say why the candidates of a search cannot share work, if they cannot.
 
@@ -287,26 +261,36 @@ def why_plain(estimator: Any, param_grid: Any, fit_params: Mapping[str, Any], sc
     family = family_of(model)
     if family is None:
         return f"{type(model).__name__} is not an estimator whose candidates can share work"
-    if isinstance(estimator, Pipeline) and estimator.memory is not None:
-        return "The pipeline caches its steps in `memory`"
+    behind = isinstance(estimator, Pipeline)
+    if behind and not is_known(estimator):
+        return f"{type(estimator).__name__} is a subclass of Pipeline, which may have methods of its own"
+    if behind and getattr(estimator, "transform_input", None) is not None:
+        return "The pipeline transforms fit parameters (`transform_input`)"
     settings = [model.get_params(deep=False)]
     last = prefix_of(estimator)
     for grid in [param_grid] if isinstance(param_grid, Mapping) else list(param_grid):
         for key, values in grid.items():
-            if last and key == last[:-2]:
-                return f"The grid replaces the model itself ({key!r})"
+            if behind and key in (last[:-2], "steps", "transform_input"):
+                return f"The grid replaces the model itself, or what a pipeline is made of ({key!r})"
             if key.startswith(last):
                 settings.extend({key.removeprefix(last): value} for value in values)
+            elif _is_precomputed(values):
+                return f"Steps before the model take matrices between samples ({key}='precomputed')"
+    if behind and (get_tags(estimator).input_tags.pairwise or any(_is_precomputed(one.values()) for one in settings)):
+        return "The pipeline goes by matrices between samples, whose columns are the samples of a fold"
     reason = family.why_alone(settings)
     if reason is not None:
         return reason
     others = fit_parameters(estimator, fit_params).others
     if others:
         return f"Fit parameters other than the model's weights were given ({', '.join(others)})"
-    for setting in settings:
-        if setting.get("calibration") is not None:
-            return _why_calibrated_alone(estimator, param_grid, scorers)
+    if calibrations(estimator, param_grid) != {None}:
+        return _why_calibrated_alone(estimator, param_grid, scorers)
     return None
+
+
+def _is_precomputed(values: Iterable[Any]) -> bool:
+    return any(isinstance(value, str) and value == "precomputed" for value in values)
 
 
 def calibrations(estimator: Any, param_grid: Any = None) -> set[Any]:
@@ -315,12 +299,18 @@ def calibrations(estimator: Any, param_grid: Any = None) -> set[Any]:
     Examples
     --------
     >>> from widemargin import SVC
-    >>> calibrations(SVC(), {"C": [1, 2]}), calibrations(SVC(calibration="folds"))
+    >>> calibrations(SVC(), {"C": [1, 2]}), calibrations(SVC(probability=True))
     ({None}, {'folds'})
     """
-    name, own = f"{prefix_of(estimator)}calibration", getattr(model_of(estimator), "calibration", None)
-    grids = [param_grid] if isinstance(param_grid, Mapping) else list(param_grid or [{}])
-    return {value for grid in grids for value in grid.get(name, [own]) if isinstance(value, str | None)}
+    model, prefix = model_of(estimator), prefix_of(estimator)
+    if not isinstance(model, CalibratedClassifier):
+        return {None}
+    asked = set()
+    for grid in [param_grid] if isinstance(param_grid, Mapping) else list(param_grid or [{}]):
+        given = [grid.get(f"{prefix}{name}", [getattr(model, name)]) for name in ("probability", "calibration")]
+        found = (asked_for(*values) for values in product(*given))
+        asked |= {value for value in found if isinstance(value, str | None)}
+    return asked
 
 
 def _why_calibrated_alone(estimator: Any, param_grid: Any, scorers: Any) -> str | None:
@@ -338,7 +328,7 @@ def _why_calibrated_alone(estimator: Any, param_grid: Any, scorers: Any) -> str 
             f"calibration={FROM_SEARCH!r} makes probabilities when the search is over, and its scoring needs them "
             "before; pass calibration='folds', or a scoring without probabilities."
         )
-    if asked is False or "folds" not in kinds:
+    if asked is False or FOLDS not in kinds:
         return None
     if asked is None:
         return "The scorer may ask for probabilities, which calibration='folds' finds for one model at a time"
@@ -420,12 +410,22 @@ def search_data(
         weights,
         Scoring(scorers, dict(routed.scorer.score), search.error_score),
         given=X,
+        given_y=y,
         raises=search.error_score == "raise",
         return_train_score=bool(search.return_train_score),
         share=Share(search.max_memory, threads=thread_count(search.n_jobs)),
         plan=search.plan,
-        fit_params=dict(routed.estimator.fit) if given.of_steps else {},
+        fit_params=dict(routed.estimator.fit) if isinstance(estimator, Pipeline) else {},
     )
+
+
+def require_joint_folds(what: str, data: SearchData) -> None:
+    """Refuse folds of which each has samples of its own, where models of one are to start from those of another."""
+    if data.folds_stand_alone:
+        raise ValueError(
+            f"{what} needs samples that all folds know; samplers make others for each fold, and so do steps of a "
+            "pipeline if a sample is more than once in the parts of a fold; pass plan='heuristic', or other folds."
+        )
 
 
 def checked_folds(folds: Sequence[tuple[Any, Any]], n: int) -> list[tuple[Indices, Indices]]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_method_params
 
@@ -70,7 +71,7 @@ class SharedSearch:
         self.candidates = Candidates(data.estimator, data.candidates, family, data.raises)
         self.models, self.failures = self.candidates.models, self.candidates.failures
         self._suit_any_fold = family.suit_any_fold(self.models)
-        self._walk = walk_of(data.plan, self.candidates)
+        self._walk = None if data.folds_stand_alone else walk_of(data.plan, self.candidates)
         self._chains = self.candidates.lines if self._walk is None else self._walk.chains
         self.samples = SearchSamples(data, self.candidates) if samples is None else samples
         self._kernels: dict[tuple[int, int | None], KernelParameters] = {}
@@ -179,7 +180,9 @@ class SharedSearch:
 
     def _trainable(self, unit: Unit) -> tuple[Unit, list[Finding]]:
         """Tell the candidates that a fold suits from those that it does not."""
-        fold, able, refused = self.samples.of_fold(unit.fold), [], []
+        first = unit.candidates[0]
+        fold = self.samples.models(self.models[first], self.candidates.steps[first], unit.fold)
+        able, refused = [], []
         for candidate in unit.candidates:
             try:
                 fold.require_trainable(self.models[candidate])
@@ -274,7 +277,7 @@ class SharedSearch:
             if _cut_short(links):
                 whole = trained.links[:at]
                 break
-        known = self._known_scores(own, left, whole)
+        known = self._known_scores(own, prepared.alike, left, whole)
         each = (time.perf_counter() - began) / max(1, len(whole))
         for at, links in enumerate(whole):
             candidate = left.pop(0)
@@ -295,18 +298,20 @@ class SharedSearch:
                     () if converged else (ENDED_EARLY,),
                     score_seconds=seconds,
                     train_value=train_value,
+                    coefficients=sum([_nonzero(link.solution) for link in links]) if self._only_predicts else 0,
                 )
             )
             if stop.signal.reason is not None:
                 return at + 1
         return len(whole)
 
-    def _known_scores(self, fold: FoldModels, candidates: list[int], found: list[Links]) -> list[Any]:
+    def _known_scores(self, fold: FoldModels, alike: bool, candidates: list[int], found: list[Links]) -> list[Any]:
         """Score the first candidates together, if that is possible: on the test part, and the training part or None.
 
-        None stands for a candidate that the scorers are to be asked about.
+        `alike` says whether models predict the training part as they know it. None stands for a candidate that the
+        scorers are to be asked about.
         """
-        if self._chain_scores is None or not found:
+        if self._chain_scores is None or not found or (self.data.return_train_score and not alike):
             return [None] * len(found)
         models = [self.models[candidate] for candidate in candidates[: len(found)]]
         solutions = [[link.solution for link in links] for links in found]
@@ -319,21 +324,29 @@ class SharedSearch:
     def _scores(self, model: Any, number: int, setting: Setting, links: Links) -> tuple[Any, Any, float]:
         """Score a model on the samples held out, and on those it was trained on if they count; time the former."""
         began = time.perf_counter()
-        (fold, prepared, kernel), solutions = setting, [link.solution for link in links]
+        (fold, prepared, _), solutions = setting, [link.solution for link in links]
         X_test, X_train = self.samples.to_score_on(number)
         if self._only_predicts:
             known = KnownValues(fold, model, solutions, [(X_test, fold.test), (X_train, fold.train)])
             judged = fold.twin(model, known, solutions)
         else:
-            own = fold.samples
-            as_given = self.samples.as_given(own)
-            X = self.samples.given(as_given, as_given) if prepared.pipeline is None else take(prepared.X, own)
-            judged = prepared.behind_steps(fold.fitted(model, X, kernel, solutions))
+            judged = self._fitted(model, setting, solutions)
         train, test = self.data.folds[number]
         test_scores = self._score(judged, X_test, test)
         seconds = time.perf_counter() - began
-        train_scores = self._score(judged, X_train, train) if self.data.return_train_score else None
-        return test_scores, train_scores, seconds
+        if not self.data.return_train_score:
+            return test_scores, None, seconds
+        if self._only_predicts and not prepared.alike:
+            judged = self._fitted(model, setting, solutions)
+        return test_scores, self._score(judged, X_train, train), seconds
+
+    def _fitted(self, model: Any, setting: Setting, solutions: Sequence[Any]) -> Any:
+        """Return a candidate, or its pipeline, fitted on a fold."""
+        fold, prepared, kernel = setting
+        own = fold.samples
+        as_given = self.samples.as_given(own)
+        X = self.samples.given(as_given, as_given) if prepared.pipeline is None else take(prepared.X, own)
+        return prepared.behind_steps(fold.fitted(model, X, kernel, solutions))
 
     def _score(self, judged: Any, X: Any, samples: Indices) -> Any:
         data = self.data
@@ -362,6 +375,10 @@ class SharedSearch:
 def _cut_short(links: Links) -> bool:
     """Tell whether a candidate was not finished."""
     return any(link.solution.outcome.reason in EARLY_ENDS for link in links)
+
+
+def _nonzero(solution: Any) -> int:
+    return int(np.count_nonzero(solution.alpha))
 
 
 def _account(links: Links, overhead: float, kernel_evaluations: int) -> tuple[Work, bool]:

@@ -25,10 +25,10 @@ from widemargin.estimators.validation import (
     without_gamma_warnings,
 )
 from widemargin.kernels.rows import count, require_samples
-from widemargin.model_selection.grid.calibration import fit_chosen
-from widemargin.model_selection.grid.setup import fit_parameters, model_of, prefix_of
+from widemargin.model_selection.grid.calibration import Explained, fit_chosen
+from widemargin.model_selection.grid.setup import fit_parameters, model_of, prefix_of, why_plain
 from widemargin.model_selection.search.space import C_RANGE, ParameterSpace, price_axis, searched_axes
-from widemargin.model_selection.search.study import FixedFolds, ModelStudy, folds_of
+from widemargin.model_selection.search.study import FixedFolds, ModelStudy, folds_of, sharing
 from widemargin.model_selection.search.task import (
     objective_of,
     require_fit,
@@ -102,8 +102,8 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         None leaves it to the strategy.
     journal : path, default=None
         File to which evaluations are added. The same call with the same file continues after an interruption, a crash
-        or a deadline, and ends with the same result, bit for bit, as if nothing had happened. A file of other data or
-        of another search is refused.
+        or a deadline, and ends with the same result, bit for bit, as if nothing had happened. A study of other data
+        gets a file of its own beside it; another search of the same data is refused.
     random_state : int, RandomState instance or None, default=None
         Seed of random objectives and strategies. None draws one, which a journal keeps.
     n_jobs : int, default=None
@@ -194,6 +194,9 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.progress = progress
 
+    predict_proba = Explained("predict_proba")
+    predict_log_proba = Explained("predict_log_proba")
+
     def fit(self, X: Any, y: Any = None, *, groups: Any = None, **params: Any) -> Self:
         """Search, then train the model that was chosen on all samples.
 
@@ -231,6 +234,9 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         objective = objective_of(self.objective)
         strategy = strategy_of(self.strategy, objective)
         require_model(self.estimator)
+        reason = why_plain(sharing(self.estimator), {}, {}, None)
+        if reason is not None:
+            raise ValueError(f"{reason}, so that ModelSearch cannot search it; GridSearchCV can.")
         require_samples(X)
         X, y = indexable(X, y)
         params = _check_method_params(X, params=params)

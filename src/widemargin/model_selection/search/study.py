@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
-from sklearn.pipeline import Pipeline
 
+from widemargin.estimators.calibration import WITHOUT_PROBABILITIES, CalibratedClassifier
 from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.estimators.validation import without_gamma_warnings
 from widemargin.kernels import Kernel
@@ -41,7 +41,7 @@ from widemargin.runtime import (
     thread_count,
 )
 from widemargin.strategies import Ask, Strategy, StrategyRun, Told
-from widemargin.study import Journal, JournalPart, Progress, fingerprint
+from widemargin.study import Journal, JournalPart, Progress, fingerprint, journal_of
 from widemargin.study.findings import RECORD_SCHEMA, SHOW_EVERY, WRITE_EVERY, Findings, Standing
 from widemargin.study.journal_part import part_of
 from widemargin.study.report import SearchReport
@@ -350,7 +350,7 @@ class ModelStudy:
 
     def _price_path(self, kernel: Kernel, kept: Journal | None, progress: Any) -> PricePath:
         """Cross-validate values of C within the user's range; else those of `select`, and on beyond an edge."""
-        estimator = _sharing(clone(self.estimator).set_params(**self.best_params(kernel, None)))
+        estimator = sharing(clone(self.estimator).set_params(**self.best_params(kernel, None)))
         label = {} if kept is None else {"stage": PATH, "kernel": fingerprint(kernel)[:16]}
         bounds = self.prices if self.prices_given else None
         name = f"{prefix_of(estimator)}{PRICE}"
@@ -399,14 +399,14 @@ class ModelStudy:
         Nothing depends on a journal.
         """
         grid = {f"{prefix_of(estimator)}{PRICE}": [model_of(estimator).C]}
-        search = GridSearchCV(_sharing(estimator), grid, cv=self.calibration_folds)
+        search = GridSearchCV(sharing(estimator), grid, cv=self.calibration_folds)
         data, _, _ = search._search_data(self.X, self.y, self.params)
         with single_threaded_blas():
             return out_of_fold(SharedSearch(data), 0)
 
     def _opened(self, journal: Any) -> Journal:
         """Open the journal; refuse one that holds anything else."""
-        opened = Journal(journal, self._identity())
+        opened = journal_of(journal, self._identity())
         for number, record in enumerate(opened.records):
             if record.get("stage") not in (BEGINNING, SEARCH, PATH):
                 opened.close()
@@ -479,15 +479,12 @@ def spread(low: float, high: float) -> NDArray[np.float64]:
     return np.geomspace(low, high, count)
 
 
-def _sharing(estimator: Any) -> Any:
+def sharing(estimator: Any) -> Any:
     """Return an estimator whose models share work: solvers and precisions differ by less than the tolerance."""
     own = clone(estimator)
-    if isinstance(own, Pipeline):
-        own.set_params(memory=None)
     model = model_of(own).set_params(solver="auto", max_time=None)
-    if hasattr(model, "calibration"):
-        # Probabilities are for the model that is chosen.
-        model.set_params(calibration=None, calibration_method="slope")
+    if isinstance(model, CalibratedClassifier):
+        model.set_params(**WITHOUT_PROBABILITIES)  # which are for the model that is chosen
     return own
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from widemargin.estimators.pipelines import passed
 from widemargin.estimators.regression import SVR
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.validation import is_numeric, require_magnitude
@@ -72,8 +73,13 @@ def require_model(estimator: Any) -> None:
     TypeError: ModelSearch chooses kernels and C of SVC and SVR, alone or at the end of a pipeline; got NuSVC.
     """
     model = model_of(estimator)
+    if isinstance(estimator, Pipeline) and type(estimator) is not Pipeline:
+        raise TypeError(
+            "ModelSearch takes scikit-learn's own Pipeline, and a subclass may have methods of its own; got "
+            f"{type(estimator).__module__}.{type(estimator).__name__}, which GridSearchCV searches, too."
+        )
     if not isinstance(model, (SVC, SVR)) or family_of(model) is None:
-        own = ", which is trained in a way of its own" if isinstance(model, (SVC, SVR)) else ""
+        own = ", a subclass whose methods may be its own" if isinstance(model, (SVC, SVR)) else ""
         raise TypeError(
             "ModelSearch chooses kernels and C of SVC and SVR, alone or at the end of a pipeline; got "
             f"{type(model).__name__}{own}."
@@ -100,7 +106,7 @@ def subject_of(
         Numbers of the samples' groups.
     """
     if isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
-        X = _behind_steps(clone(estimator)[:-1], X, y, given.of_steps, objective)
+        X = _behind_steps(clone(estimator), X, y, given.of_steps, objective)
     model = clone(model_of(estimator))
     X, targets, weights = model._check_training_data(X, y, given.weights)
     if count(X) < 2:
@@ -138,18 +144,28 @@ def subject_of(
     return Subject(model, task, kernel, 1.0 if task.squared else unit)
 
 
-def _behind_steps(steps: Pipeline, X: Any, y: Any, own: dict[str, Any], objective: Objective) -> Any:
+def _behind_steps(pipeline: Any, X: Any, y: Any, own: dict[str, Any], objective: Objective) -> Any:
     """Fit the steps before the model to all samples; without y, if the objective may hold samples out."""
     if not objective.trains_models:
-        return steps.fit_transform(X, y, **own)
+        return _kept(passed(pipeline, X, y, own).X, X)
     try:
-        return clone(steps).fit_transform(X, None, **own)
+        return _kept(passed(clone(pipeline), X, None, own).X, X)
     except Exception as error:
-        steps.fit_transform(X, y, **own)  # what has nothing to do with y is told as it is
+        _kept(passed(pipeline, X, y, own).X, X)  # what has nothing to do with y is told as it is
         raise ValueError(
             f"Steps before the model learn from y, and would have seen the labels of samples that objective="
             f"{objective.name!r} may hold out; transform X before the search, or choose another objective."
         ) from error
+
+
+def _kept(made: Any, X: Any) -> Any:
+    """Return what steps have made of samples; refuse fewer or more of them."""
+    if count(made) != count(X):
+        raise ValueError(
+            f"The steps before the model made {count(made)} samples of {count(X)}, and there is a target for each of "
+            "these; leave out steps that drop or add samples."
+        )
+    return made
 
 
 def objective_of(given: Any) -> Objective:

@@ -37,6 +37,9 @@ class BallFold(NoveltyFold):
         """Centre the samples of a linear kernel: balls go along, and a common offset costs no digits."""
         return centred(X, weights) if kernel.is_linear else X
 
+    def _threshold(self, intercept: float) -> dict[str, Any]:
+        return {"offset_": -intercept}
+
     def _chain(
         self,
         models: Sequence[SVDD],
@@ -51,8 +54,7 @@ class BallFold(NoveltyFold):
         largest = float(np.abs(diagonal[balls[0].ids]).max())
         thin = unit < THIN_BALL * largest or unit * stop.tolerance < FLOAT32_ERROR * largest
         if thin and kernel.matrix is not None:
-            exact = replace(kernel, matrix=None, options=replace(kernel.options, dtype="float64"))
-            yield from self._chain(models, exact, weights, start, stop)
+            yield from self._chain(models, kernel.exact, weights, start, stop)
             return
         begin = None if start is None else np.where(weights > 0, start, 0.0)
         for model, (ball, distances, one) in zip(

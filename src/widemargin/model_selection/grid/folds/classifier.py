@@ -219,20 +219,21 @@ class PairwiseFold(FoldModels):
         """Decision values of the pairs, positive for the first class of a pair."""
         scheme = self.scheme(models[0])
         values = np.zeros((scheme.n_functions, len(found), len(samples)))
-        joint = [own[0] for own in found if isinstance(own[0], JointSolution)]
+        joint = {number: own[0] for number, own in enumerate(found) if isinstance(own[0], JointSolution)}
         places = np.searchsorted(self.asked, samples) if joint else samples
-        for number, one in enumerate(joint):
+        for number, one in joint.items():
             assert one.values is not None
             values[scheme.columns, number] = one.values[:, places]
-        models, found = models[len(joint) :], found[len(joint) :]  # chains go on, pair by pair, where digits run out
-        if found:
+        # Pairs are solved one after the other where the digits of the matrix run out.
+        others = [number for number in range(len(found)) if number not in joint]
+        if others:
             squared = getattr(models[0], "loss", "hinge") != "hinge"
-            prices = [self._bounds(model) for model in models] if squared else None
-            for number, (column, pair) in enumerate(zip(scheme.columns, scheme.pairs, strict=True)):
+            prices = [self._bounds(models[number]) for number in others] if squared else None
+            for at_pair, (column, pair) in enumerate(zip(scheme.columns, scheme.pairs, strict=True)):
                 at = samples if pair.ids is None else _places(pair.ids, len(self.labels))[samples]
                 slack = None if prices is None else [ridge(_bounds_of_pair(pair, own))[at] for own in prices]
-                solutions = [own[number] for own in found]
-                values[column, len(joint) :] = values_of_each(solutions, pair.signs[at], slack, at)
+                solutions = [found[number][at_pair] for number in others]
+                values[column, others] = values_of_each(solutions, pair.signs[at], slack, at)
         values[scheme.absent] = scheme.won[:, np.newaxis, np.newaxis]
         return values.reshape(scheme.n_functions, -1).T
 
@@ -254,13 +255,17 @@ class PairwiseFold(FoldModels):
         self, models: Sequence[Any], found: Sequence[Sequence[Solution]], samples: Indices, rule: str
     ) -> NDArray[np.float64]:
         """Return what the pairs say of samples; of what was counted while it was computed, the values are not there."""
-        joint = [own[0] for own in found if isinstance(own[0], JointSolution) and rule in own[0].said]
-        places = np.searchsorted(self.asked, samples)
-        parts = [one.said[rule][places] for one in joint]
-        if len(joint) < len(found):
-            values = self._pair_values(models[len(joint) :], found[len(joint) :], samples)
-            parts.append(tallied(values, len(self.classes), rule))
-        return np.concatenate(parts)
+        said = np.empty((len(found), len(samples), len(self.classes)))
+        places, others = np.searchsorted(self.asked, samples), []
+        for number, (one, *_) in enumerate(found):
+            if isinstance(one, JointSolution) and rule in one.said:
+                said[number] = one.said[rule][places]
+            else:
+                others.append(number)
+        if others:
+            values = self._pair_values([models[number] for number in others], [found[n] for n in others], samples)
+            said[others] = tallied(values, len(self.classes), rule).reshape(len(others), *said.shape[1:])
+        return said.reshape(-1, len(self.classes))
 
     def numbers(
         self, models: Sequence[Any], found: Sequence[Sequence[Solution]], samples: Indices

@@ -116,4 +116,9 @@ class NoveltyFold(FoldModels):
         """Return a model that knows its threshold and the number of its support vectors."""
         (solution,) = solutions
         n_support = np.array([np.count_nonzero(solution.alpha[self.train])], dtype=np.int32)
-        return model._knowing(known, offset_=-solution.intercept, n_support_=n_support, shape_fit_=(len(self.train),))
+        threshold = self._threshold(solution.intercept)
+        return model._knowing(known, n_support_=n_support, shape_fit_=(len(self.train),), **threshold)
+
+    def _threshold(self, intercept: float) -> dict[str, Any]:
+        """Return the attribute of a model that says where it accepts samples."""
+        return {"intercept_": np.array([intercept])}

@@ -124,7 +124,6 @@ class OneClassFold(NoveltyFold):
             intercept=solution.intercept,
             outcome=solution.outcome,
         )
-        found.offset_ = -solution.intercept
         if model.loss == "hinge" and model.target_rejection is None:
             # Scores of the chain come from another kernel than predictions: one in float32.
             own, scores = self.weights[self.samples], scores_of(solution, at=self.samples)

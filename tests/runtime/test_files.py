@@ -13,8 +13,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 from widemargin import SVC
-from widemargin.persistence.atomic_file import replaced_file
 from widemargin.persistence.model_file import save_model
+from widemargin.runtime.files import replaced_file
 
 X, CLASSES = load_iris(return_X_y=True)
 
@@ -67,6 +67,21 @@ def test_permissions_links_and_devices(tmp_path: Path) -> None:
     assert raised.value.filename == str(tmp_path / "absent" / "model.wm")
     with pytest.raises(IsADirectoryError):
         save_model(model, tmp_path)
+
+
+def test_a_private_file_stays_private(tmp_path: Path) -> None:
+    path = tmp_path / "model.wm"
+    path.touch(mode=0o600)
+    save_model(fitted(SVC()), path)
+    assert path.stat().st_size
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_names_as_long_as_the_file_system_allows(tmp_path: Path) -> None:
+    for letter in ("m", "\N{SNOWMAN}"):
+        path = tmp_path / (letter * (255 // len(letter.encode())))
+        save_model(fitted(SVC()), path)
+        assert path.is_file()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the administrator may write to everything")

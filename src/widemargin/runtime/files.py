@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
@@ -17,19 +18,23 @@ def replaced_file(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     """Write a file that takes its place, and that of an older one, only when all of it is on the disk.
 
     The content goes to a temporary file in the same folder, which is renamed at the end and removed if something fails.
-    What is no regular file, such as a pipe or a device, is written to directly.
+    It keeps the permissions of the older file. What is no regular file, such as a pipe or a device, is written to
+    directly.
     """
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        with target.open("wb") as file:
+    given, target = Path(path), Path(os.path.realpath(path))
+    if given.exists() and not given.is_file():  # of a pipe, /dev/stdout say, the real path is none
+        with given.open("wb") as file:
             yield file
         return
     if target.exists() and not os.access(target, os.W_OK):
         raise OSError(errno.EACCES, os.strerror(errno.EACCES), os.fspath(path))
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
+    # Short, whatever the file is called: names may be as long as the file system allows.
+    temporary = target.with_name(f".widemargin-{secrets.token_hex(6)}.tmp")
     try:
         # Made by open, not by tempfile, so that it has the permissions that a new file gets here.
         with _named_after(path, temporary), temporary.open("xb") as file:
+            if target.exists():
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
