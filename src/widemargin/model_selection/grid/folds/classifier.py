@@ -8,28 +8,32 @@ from functools import cached_property, partial
 from typing import Any, overload
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from widemargin import _core
 from widemargin.estimators.calibration import FROM_SEARCH
 from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.multi_class import counted, in_scikit_learns_sign, numbers_of_pairs
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.out_of_fold import function_name
-from widemargin.estimators.prediction import tallied
+from widemargin.estimators.prediction import BLOCK_VALUES, tallied
 from widemargin.estimators.svc import SVC
-from widemargin.kernels.rows import KernelParameters
+from widemargin.kernels.rows import KernelParameters, row_source
 from widemargin.machines.chain import Chain, ChainKernel, Ids, JointSolution, Link, LinkSolution, SideBySide
 from widemargin.machines.classifier import (
     ClassPairs,
     PairSamples,
     PairSolution,
     PairTable,
+    SolvedPairs,
     box,
     side_by_side,
+    solve_pairs,
     typical,
 )
-from widemargin.machines.dual import Solution, StopRule, Vector, values_of_each
+from widemargin.machines.dual import COLUMNS, Solution, StopRule, Vector, cache_bytes, joint_outcome, values_of_each
 from widemargin.machines.hard_margins import solve_to_the_hard_end
 from widemargin.machines.nu_classifier import solve_nu_chain
 from widemargin.machines.one_against_all import ABSENT, classes_against_all
@@ -360,8 +364,75 @@ class ClassifierFold(PairwiseFold):
         for one in kernel.solve_together(chains, given, stop, rules):
             solved += 1
             yield [one]
-        if solved < len(models) and stop.reason is None:
-            yield from self._one_after_the_other(models[solved:], kernel, stop, None)
+        if solved == len(models) or stop.reason is not None:
+            return
+        models = models[solved:]
+        if chains.start_from_nothing and 8 * kernel.rows.size**2 <= cache_bytes("auto", kernel.rows.size, "float64"):
+            yield from self._together_exactly(models, chains, kernel, stop, rules)
+        else:
+            yield from self._one_after_the_other(models, kernel, stop, None)
+
+    def _together_exactly(
+        self, models: Sequence[SVC], chains: SideBySide, kernel: ChainKernel, stop: StopRule, rules: Sequence[str]
+    ) -> Iterator[list[LinkSolution]]:
+        """Solve small two-class problems on all kernel values in float64: there may be too many to take one by one."""
+        n_threads, problems = kernel.options.n_threads, self.scheme(models[0]).pairs.problems
+        try:
+            K = np.asarray(_core.kernel_matrix_float64(kernel.rows, None, n_threads, **stop.limits()))
+        except _core.StoppedError:
+            return
+        rows, own = row_source(K, kernel="precomputed"), np.ones(len(chains.ids), dtype=bool)
+        if chains.any_sum:
+            own[chains.begins[1:] - 1] = False
+        for model in models:
+            found = solve_pairs(
+                rows,
+                self.labels,
+                len(self.classes),
+                self._bounds(model),
+                stop=stop,
+                options=replace(kernel.options, dtype="float64"),
+                squared=model.loss != "hinge",
+                fit_intercept=bool(model.fit_intercept),
+                problems=problems,
+            )
+            if len(found) < len(problems):
+                return
+            solved = SolvedPairs.of(found)
+            terms = sp.csr_matrix((solved.alpha, solved.ids, solved.begins), shape=(len(found), len(K)))
+            intercepts = solved.outcomes[:, COLUMNS["intercept"]]
+            said: dict[str, list[NDArray[np.float64]]] = {rule: [] for rule in rules}
+            values = None if rules else terms @ K[:, chains.asked] + intercepts[:, np.newaxis]
+            for some in (
+                np.array_split(chains.asked, 1 + len(found) * len(chains.asked) // BLOCK_VALUES) if rules else ()
+            ):
+                if stop.late:
+                    return
+                part = self._all_pairs(model, terms @ K[:, some] + intercepts[:, np.newaxis])
+                for rule in rules:
+                    said[rule].append(tallied(part.T, len(self.classes), rule))
+            alpha = np.zeros(len(chains.ids))
+            alpha[own] = solved.alpha
+            outcome = joint_outcome(solved.outcomes)
+            joint = JointSolution(
+                alpha,
+                np.empty(0),
+                0.0,
+                outcome,
+                chains=chains,
+                intercepts=intercepts,
+                values=values,
+                said={rule: np.concatenate(parts) for rule, parts in said.items()},
+            )
+            yield [LinkSolution(joint)]
+
+    def _all_pairs(self, model: SVC, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Put the values of pairs, a row for each, among those of pairs that a class is absent from."""
+        scheme = self.scheme(model)
+        whole = np.zeros((scheme.n_functions, values.shape[1]))
+        whole[scheme.columns] = values
+        whole[scheme.absent] = scheme.won[:, np.newaxis]
+        return whole
 
     def _together(self, models: Sequence[SVC], kernel: ChainKernel, stop: StopRule) -> SideBySide | None:
         """Return the chains of more than two classes side by side, if they can be solved so; small ones are kept."""
