@@ -5,6 +5,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from benchmarks.peers.classes import BARRED as MANY_CLASSES
+from benchmarks.peers.classes import PROBLEMS as CLASSES
+from benchmarks.peers.classes import classes_command
 from benchmarks.peers.compress import BARS, COMPRESSIBLE, compress_command
 from benchmarks.peers.features import DISTANCES, features_command
 from benchmarks.peers.fit import fit_command, models_command
@@ -70,6 +73,7 @@ COMMANDS = {
     "quantize": Command(
         quantize_command, "time of vector quantisation beside KMeans", QUANTISED, list(QUANTISED), peers=()
     ),
+    "classes": Command(classes_command, "many classes beside scikit-learn", CLASSES, list(MANY_CLASSES), peers=()),
     "import": Command(import_command, "processor time of imports", STATEMENTS, list(STATEMENTS), peers=()),
     "sequences": Command(
         sequences_command, "oligo kernels beside a product of indicators", SEQUENCES, list(SEQUENCE_BARS), peers=()

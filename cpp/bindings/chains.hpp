@@ -160,16 +160,6 @@ class LaneProblems {
     }
     for (std::size_t v = 0; v < total; ++v)
       if (!std::isfinite(linear.data()[v])) throw std::invalid_argument("linear must hold finite numbers");
-    links_.reserve(lanes() * n_links);
-    for (std::size_t at = 0; at < lanes(); ++at) {
-      const std::size_t from = begin(at), count = begin(at + 1) - from;
-      const auto part = [&](const Matrix<double>& of, std::size_t k) {
-        return std::span<const double>(of.data() + k * total + from, count);
-      };
-      for (std::size_t k = 0; k < n_links; ++k)
-        links_.push_back({DualProblem{{linear.data() + from, count}, part(lower, k), part(upper, k), {}, {}, {}},
-                          ridge ? part(*ridge, k) : std::span<const double>{}});
-    }
   }
 
   std::size_t lanes() const { return begins.shape(0) - 1; }
@@ -192,10 +182,10 @@ class LaneProblems {
       }
   }
 
-  chain::SideBySide::Lane lane(std::size_t at, const double* start) const {
-    const std::size_t from = begin(at), count = begin(at + 1) - from;
-    const std::span<const double> alpha = start ? std::span(start + from, count) : std::span<const double>{};
-    return {{ids.data() + from, count}, {links_.data() + at * links(), links()}, {alpha, {}}};
+  chain::SideBySide::Lanes table(std::span<const double> start) const {
+    return {
+        view(ids), view(begins), links(), linear.data(), lower.data(), upper.data(), ridge ? ridge->data() : nullptr,
+        start};
   }
 
   Vector<Id> ids;
@@ -203,12 +193,17 @@ class LaneProblems {
   Vector<double> linear;
   Matrix<double> lower, upper;
   std::optional<Matrix<double>> ridge;
-
- private:
-  std::vector<chain::Link> links_;  // of the first chain, then of the second ...
 };
 
-// A link of all chains: coefficients of all variables, a row of values for each chain, and what is known of each.
+inline pairs::Rule rule_named(const std::string& name) {
+  return named<pairs::Rule>("rule", name,
+                            {{"votes", pairs::Rule::votes},
+                             {"votes-alone", pairs::Rule::votes_alone},
+                             {"fuzzy-minimum", pairs::Rule::memberships}});
+}
+
+// A link of all chains: coefficients of all variables, what is known of each, and a row of values for each chain, or of
+// what they say for each sample asked for.
 struct SolvedLanes {
   nb::ndarray<nb::numpy, double> alpha, intercepts, values, kkt_violations, duality_gaps, objectives, roundings, blurs;
   Reason reason;  // of the first chain that has not converged
@@ -217,60 +212,54 @@ struct SolvedLanes {
   double seconds;
 };
 
-inline SolvedLanes as_solved(chain::SideBySide::Solved solved) {
-  std::vector<double> alpha, intercepts, violations, gaps, objectives, roundings, blurs;
-  Reason reason = Reason::converged;
-  bool repeated = true;
-  std::int64_t iterations = 0;
-  double seconds = 0;
-  for (const chain::LinkSolution& one : solved.lanes) {
-    alpha.insert(alpha.end(), one.alpha.begin(), one.alpha.end());
-    intercepts.push_back(one.outcome.intercept[0]);
-    violations.push_back(one.outcome.kkt_violation);
-    gaps.push_back(one.outcome.duality_gap);
-    objectives.push_back(one.outcome.objective);
-    roundings.push_back(one.rounding);
-    blurs.push_back(one.blur);
-    if (reason == Reason::converged) reason = one.outcome.reason;
-    repeated = repeated && one.repeated;
-    iterations += one.outcome.iterations;
-    seconds += one.outcome.seconds;
-  }
-  return {numpy_array(std::move(alpha)),
-          numpy_array(std::move(intercepts)),
-          numpy_matrix(std::move(solved.values), solved.lanes.size()),
-          numpy_array(std::move(violations)),
-          numpy_array(std::move(gaps)),
-          numpy_array(std::move(objectives)),
-          numpy_array(std::move(roundings)),
-          numpy_array(std::move(blurs)),
-          reason,
-          repeated,
-          iterations,
-          seconds};
+inline SolvedLanes as_solved(chain::SideBySide::Solved solved, std::size_t rows) {
+  return {numpy_array(std::move(solved.alpha)),
+          numpy_array(std::move(solved.intercepts)),
+          numpy_matrix(std::move(solved.values), rows),
+          numpy_array(std::move(solved.kkt_violations)),
+          numpy_array(std::move(solved.duality_gaps)),
+          numpy_array(std::move(solved.objectives)),
+          numpy_array(std::move(solved.roundings)),
+          numpy_array(std::move(solved.blurs)),
+          solved.reason,
+          solved.repeated,
+          solved.iterations,
+          solved.seconds};
 }
 
 // Chains side by side on a kernel matrix, as HeldChain is one.
 class HeldLanes {
  public:
+  // `classes` are the numbers of the two classes of each chain, if what their values say by some `rules` is wanted.
   HeldLanes(Matrix<float> kernel, nb::object problems, Vector<Id> asked, std::optional<Vector<double>> start,
-            bool keeps, double tolerance, std::int64_t max_iterations, double max_seconds, const StopSignal* signal,
+            std::optional<Matrix<Id>> classes, std::size_t n_classes, const std::vector<std::string>& rules, bool keeps,
+            double tolerance, std::int64_t max_iterations, double max_seconds, const StopSignal* signal,
             double grace_seconds)
       : kernel_(kernel),
         owner_(problems),
         asked_(asked),
         start_(start),
+        classes_(classes),
         deadline_(max_seconds, grace_seconds, end_wanted(signal)) {
     const LaneProblems& own = nb::cast<const LaneProblems&>(problems);
     const std::size_t size = kernel.shape(0);
+    rows_ = classes ? rules.size() * asked.shape(0) : own.lanes();
     if (kernel.shape(1) != size) throw std::invalid_argument("a kernel matrix must be square");
     own.check(size, start, true);
     const auto within = [&](Id id) { return id >= 0 && static_cast<std::size_t>(id) < size; };
     if (!std::all_of(asked.data(), asked.data() + asked.shape(0), within))
       throw std::invalid_argument("an id lies outside the kernel");
-    for (std::size_t at = 0; at < own.lanes(); ++at) lanes_.push_back(own.lane(at, start ? start->data() : nullptr));
-    chains_.emplace(kernel_.data(), size, lanes_, view(asked_), StoppingCriterion{tolerance, max_iterations}, deadline_,
-                    keeps);
+    std::optional<chain::SideBySide::Counting> counting;
+    if (classes) {
+      const std::span<const Id> names(classes->data(), classes->size());
+      const auto is_class = [&](Id c) { return c >= 0 && static_cast<std::size_t>(c) < n_classes; };
+      if (names.size() != 2 * own.lanes() || !std::all_of(names.begin(), names.end(), is_class))
+        throw std::invalid_argument("every chain must have two classes");
+      counting = {{}, n_classes, names};
+      for (const std::string& rule : rules) counting->rules.push_back(rule_named(rule));
+    }
+    chains_.emplace(kernel_.data(), size, own.table(view(start_)), view(asked_), counting,
+                    StoppingCriterion{tolerance, max_iterations}, deadline_, keeps);
   }
 
   std::vector<SolvedLanes> advance(std::size_t links) {
@@ -283,7 +272,7 @@ class HeldLanes {
     if (deadline_.stopped() && deadline_.reason() == Reason::interrupted && PyErr_Occurred() != nullptr)
       throw nb::python_error();
     std::vector<SolvedLanes> handed;
-    for (chain::SideBySide::Solved& one : solved) handed.push_back(as_solved(std::move(one)));
+    for (chain::SideBySide::Solved& one : solved) handed.push_back(as_solved(std::move(one), rows_));
     return handed;
   }
 
@@ -292,8 +281,9 @@ class HeldLanes {
   nb::object owner_;
   Vector<Id> asked_;
   std::optional<Vector<double>> start_;
+  std::optional<Matrix<Id>> classes_;
   Deadline deadline_;
-  std::vector<chain::SideBySide::Lane> lanes_;
+  std::size_t rows_;  // of the values that are handed out
   OneAtATime advancing_{"these chains"};
   std::optional<chain::SideBySide> chains_;
 };

@@ -31,6 +31,7 @@
 #include "core/matrices/kernel_matrix.hpp"
 #include "core/matrices/symmetry.hpp"
 #include "core/nu_border.hpp"
+#include "core/pairs/pair_votes.hpp"
 #include "core/rows/row_sums.hpp"
 #include "core/solve.hpp"
 #include "core/solve/feasible.hpp"
@@ -269,6 +270,55 @@ nb::ndarray<nb::numpy, double> decision_values(const Source& support, const Held
   return values;
 }
 
+void require_pairs(std::size_t pairs, std::size_t classes) {
+  if (classes < 2 || pairs != classes * (classes - 1) / 2)
+    throw std::invalid_argument("there must be a function for each pair of classes");
+}
+
+// A number for each sample and class, from decision values of all pairs of classes: a row for each pair.
+nb::ndarray<nb::numpy, double> tallied(Matrix<double> values, std::size_t classes, const std::string& rule) {
+  constexpr std::size_t width = 64;
+  const std::size_t n = values.shape(1);
+  require_pairs(values.shape(0), classes);
+  nb::ndarray<nb::numpy, double> found = empty_matrix<double>(n, classes);
+  pairs::Tally tally(rule_named(rule), classes, std::min(width, n));
+  for (std::size_t begin = 0; begin < n; begin += width) {
+    const std::size_t some = std::min(width, n - begin);
+    const double* of_pair = values.data() + begin;
+    if (begin > 0) tally.begin();
+    for (std::size_t a = 0; a < classes; ++a)
+      for (std::size_t b = a + 1; b < classes; ++b, of_pair += n) tally.add(a, b, of_pair, some);
+    tally.write(some, found.data() + begin * classes);
+  }
+  return found;
+}
+
+// The same for samples whose decision values nobody keeps; support vectors and coefficients as in decision_values.
+nb::ndarray<nb::numpy, double> pair_votes(const Source& support, const HeldSamples& samples, Matrix<double> dual_coef,
+                                          const std::vector<std::size_t>& n_support, Vector<double> intercepts,
+                                          const std::string& rule, bool double_precision, std::size_t n_threads) {
+  if (support.kernel == nullptr) throw std::invalid_argument("only a kernel of samples can be evaluated on new ones");
+  const std::size_t k = n_support.size(), n_vectors = dual_coef.shape(1), n = samples.samples->size();
+  if (support.samples.samples->dimension() != samples.samples->dimension())
+    throw std::invalid_argument("support vectors and samples differ in their number of columns");
+  require_pairs(intercepts.shape(0), k);
+  if (std::accumulate(n_support.begin(), n_support.end(), std::size_t{0}) != n_vectors || dual_coef.shape(0) != k - 1 ||
+      support.rows->size() != n_vectors)
+    throw std::invalid_argument("coefficients and support vectors differ in number");
+  const pairs::Rule by = rule_named(rule);
+  nb::ndarray<nb::numpy, double> found = empty_matrix<double>(n, k);
+  const pairs::PairFunctions functions{dual_coef.data(), n_support, view(intercepts)};
+  run_or_raise(1e10, nullptr, [&](Deadline& deadline) {
+    ThreadTeam team(require_threads(n_threads));
+    const KernelRows source = beside(support, *samples.samples);
+    if (double_precision || !source.fits_floats())
+      pairs::add_pair_votes<double>(source, *samples.samples, functions, by, found.data(), team, deadline);
+    else
+      pairs::add_pair_votes<float>(source, *samples.samples, functions, by, found.data(), team, deadline);
+  });
+  return found;
+}
+
 void require_equal_lengths(const Vector<double>& first, std::initializer_list<const Vector<double>*> others) {
   for (const Vector<double>* other : others)
     if (other->shape(0) != first.shape(0)) throw std::invalid_argument("the vectors differ in length");
@@ -437,10 +487,12 @@ NB_MODULE(_core, m) {
       .def_ro("iterations", &SolvedLanes::iterations)
       .def_ro("seconds", &SolvedLanes::seconds);
   nb::class_<HeldLanes>(m, "Lanes")
-      .def(nb::init<Matrix<float>, nb::object, Vector<Id>, std::optional<Vector<double>>, bool, double, std::int64_t,
-                    double, const StopSignal*, double>(),
-           "kernel"_a, "problems"_a, "asked"_a, "start"_a.none(), "keeps"_a, "tolerance"_a, "max_iterations"_a,
-           "max_seconds"_a, "signal"_a.none() = nb::none(), "grace_seconds"_a = 0.0, nb::keep_alive<1, 10>())
+      .def(nb::init<Matrix<float>, nb::object, Vector<Id>, std::optional<Vector<double>>, std::optional<Matrix<Id>>,
+                    std::size_t, const std::vector<std::string>&, bool, double, std::int64_t, double, const StopSignal*,
+                    double>(),
+           "kernel"_a, "problems"_a, "asked"_a, "start"_a.none(), "classes"_a.none(), "n_classes"_a, "rules"_a,
+           "keeps"_a, "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "signal"_a.none() = nb::none(),
+           "grace_seconds"_a = 0.0, nb::keep_alive<1, 13>())
       .def("advance", &HeldLanes::advance, "links"_a);
   nb::class_<HeldRowChain>(m, "RowChain", nb::type_slots(collected<HeldRowChain>()))
       .def(nb::init<nb::object, std::optional<Vector<Id>>, std::vector<Task>, std::optional<Vector<double>>,
@@ -526,6 +578,9 @@ NB_MODULE(_core, m) {
         "signal"_a.none() = nb::none());
   m.def("kernel_matrix_float64", &matrix_of<double>, "rows"_a, "columns"_a.none(), "n_threads"_a,
         "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
+  m.def("tallied", &tallied, "values"_a, "classes"_a, "rule"_a);
+  m.def("pair_votes", &pair_votes, "support"_a, "samples"_a, "dual_coef"_a, "n_support"_a, "intercepts"_a, "rule"_a,
+        "double_precision"_a, "n_threads"_a);
   m.def("decision_values", &decision_values, "support"_a, "samples"_a, "dual_coef"_a, "n_support"_a,
         "double_precision"_a, "n_threads"_a);
   m.def("toggle_feature", &toggle_feature_of, "squared"_a, "of_rows"_a, "of_columns"_a, "taken_in"_a, "out"_a,

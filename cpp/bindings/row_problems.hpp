@@ -47,12 +47,10 @@ inline void check_task(const Task& task, const RowSource& rows) {
 }
 
 // Solves `count` problems over one source: many of them with one thread each, few with all threads on each in turn. The
-// solutions are the same. `task(t)` gives a problem, its samples and its start.
-template <class Get>
-std::vector<Solution> solve_problems(const RowSource& rows, std::size_t count, const Get& task, const Options& options,
-                                     const StoppingCriterion& stop, double max_seconds, double grace_seconds,
-                                     std::size_t n_threads) {
-  std::vector<Solution> solutions(count);
+// solutions are the same. `task(t)` gives a problem, its samples and its start, put(t, solution) takes what came of it.
+template <class Get, class Put>
+void solve_problems(const RowSource& rows, std::size_t count, const Get& task, const Put& put, const Options& options,
+                    const StoppingCriterion& stop, double max_seconds, double grace_seconds, std::size_t n_threads) {
   bool interrupted = false;
   {
     nb::gil_scoped_release release;
@@ -60,7 +58,7 @@ std::vector<Solution> solve_problems(const RowSource& rows, std::size_t count, c
     std::vector<SlabPool> pools(require_threads(n_threads));
     const auto one = [&](std::size_t t, ThreadTeam& team, std::size_t member) {
       const auto& [problem, ids, start] = task(t);
-      solutions[t] = solve(problem, rows, ids, options, stop, start, pools[member], team, deadline, member == 0);
+      put(t, solve(problem, rows, ids, options, stop, start, pools[member], team, deadline, member == 0));
     };
     ThreadTeam team(n_threads);
     if (count >= 2 * n_threads && n_threads > 1) {
@@ -82,7 +80,6 @@ std::vector<Solution> solve_problems(const RowSource& rows, std::size_t count, c
     interrupted = deadline.stopped() && deadline.reason() == Reason::interrupted;
   }
   if (interrupted) throw nb::python_error();
-  return solutions;
 }
 
 struct ProblemToSolve {
@@ -103,9 +100,12 @@ inline std::vector<Solved> solve_all_over(const RowSource& rows, const std::vect
     const Task& task = tasks[t];
     return ProblemToSolve{task.problem(), view(task.ids), Start{view(task.alpha), view(task.gradient)}};
   };
+  std::vector<Solution> solutions(tasks.size());
+  const auto put = [&](std::size_t t, Solution&& one) { solutions[t] = std::move(one); };
+  solve_problems(rows, tasks.size(), task_at, put, options, {tolerance, max_iterations}, max_seconds, grace_seconds,
+                 n_threads);
   std::vector<Solved> solved;
-  for (Solution& one : solve_problems(rows, tasks.size(), task_at, options, {tolerance, max_iterations}, max_seconds,
-                                      grace_seconds, n_threads))
+  for (Solution& one : solutions)
     solved.push_back({numpy_array(std::move(one.alpha)), numpy_array(std::move(one.gradient)), one.outcome});
   return solved;
 }
@@ -128,11 +128,12 @@ inline constexpr std::array outcome_columns{"reason",    "kkt_violation", "duali
                                             "intercept", "iterations",    "kernel_evaluations", "kernel_operations",
                                             "seconds",   "precision"};
 
-inline void append_row(std::vector<double>& table, const Outcome& one) {
-  table.insert(table.end(),
-               {static_cast<double>(one.reason), one.kkt_violation, one.duality_gap, one.objective, one.intercept[0],
-                static_cast<double>(one.iterations), static_cast<double>(one.kernel_evaluations),
-                static_cast<double>(one.kernel_operations), one.seconds, one.double_precision ? 1.0 : 0.0});
+inline void write_row(const Outcome& one, double* row) {
+  for (const double number :
+       {static_cast<double>(one.reason), one.kkt_violation, one.duality_gap, one.objective, one.intercept[0],
+        static_cast<double>(one.iterations), static_cast<double>(one.kernel_evaluations),
+        static_cast<double>(one.kernel_operations), one.seconds, one.double_precision ? 1.0 : 0.0})
+    *row++ = number;
 }
 
 // The problems of chains with one link each, over kernel rows.
@@ -145,22 +146,21 @@ inline SolvedTogether solve_together(const Source& source, const LaneProblems& p
   const Options options{solver_named(solver), selection_named(selection), planning_ahead, shrinking, double_precision,
                         cache_bytes};
   problems.check(source.rows->size(), start, false);
+  const chain::SideBySide::Lanes table = problems.table(view(start));
   const auto problem_at = [&](std::size_t t) {
-    const chain::SideBySide::Lane lane = problems.lane(t, start ? start->data() : nullptr);
-    return ProblemToSolve{lane.links.front().problem, lane.ids, lane.start};
+    return ProblemToSolve{table.link(t, 0).problem, table.ids_of(t), table.start_of(t)};
   };
-  std::vector<Solution> found = solve_problems(*source.rows, problems.lanes(), problem_at, options,
-                                               {tolerance, max_iterations}, max_seconds, grace_seconds, n_threads);
-  std::vector<double> alpha, gradient, outcomes;
-  alpha.reserve(problems.ids.shape(0)), gradient.reserve(problems.ids.shape(0));
-  outcomes.reserve(found.size() * outcome_columns.size());
-  for (const Solution& one : found) {
-    alpha.insert(alpha.end(), one.alpha.begin(), one.alpha.end());
-    gradient.insert(gradient.end(), one.gradient.begin(), one.gradient.end());
-    append_row(outcomes, one.outcome);
-  }
+  std::vector<double> alpha(table.ids.size()), gradient(table.ids.size()),
+      outcomes(table.size() * outcome_columns.size());
+  const auto put = [&](std::size_t t, const Solution& one) {
+    std::copy(one.alpha.begin(), one.alpha.end(), alpha.data() + table.begin(t));
+    std::copy(one.gradient.begin(), one.gradient.end(), gradient.data() + table.begin(t));
+    write_row(one.outcome, outcomes.data() + t * outcome_columns.size());
+  };
+  solve_problems(*source.rows, table.size(), problem_at, put, options, {tolerance, max_iterations}, max_seconds,
+                 grace_seconds, n_threads);
   return {numpy_array(std::move(alpha)), numpy_array(std::move(gradient)),
-          numpy_matrix(std::move(outcomes), found.size())};
+          numpy_matrix(std::move(outcomes), table.size())};
 }
 
 // A chain of problems over kernel rows; all threads work on one problem after the other.

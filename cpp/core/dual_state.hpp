@@ -48,15 +48,18 @@ struct BasicDualState {
   double coefficient_bound = std::numeric_limits<double>::infinity();
 
   BasicDualState() = default;
-  explicit BasicDualState(const DualProblem& problem)
-      : problem(problem),
-        alpha(problem.size(), 0.0),
-        linear(problem.linear.begin(), problem.linear.end()),
-        lower(problem.lower.begin(), problem.lower.end()),
-        upper(problem.upper.begin(), problem.upper.end()),
-        gradient(problem.linear.begin(), problem.linear.end()),
-        group(problem.group.begin(), problem.group.end()),
-        variable(problem.size()) {
+  explicit BasicDualState(const DualProblem& problem) { restart(problem); }
+
+  // All variables at 0, with the gradient there, in memory that is there already where it suffices.
+  void restart(const DualProblem& own) {
+    problem = own;
+    alpha.assign(own.size(), 0.0);
+    linear.assign(own.linear.begin(), own.linear.end());
+    lower.assign(own.lower.begin(), own.lower.end());
+    upper.assign(own.upper.begin(), own.upper.end());
+    gradient.assign(own.linear.begin(), own.linear.end());
+    group.assign(own.group.begin(), own.group.end());
+    variable.resize(own.size());
     for (std::size_t p = 0; p < size(); ++p) variable[p] = static_cast<Id>(p);
     resize_rooms();
     active = size();

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <limits>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "core/simd/ops.hpp"
@@ -205,6 +206,17 @@ class Comparison {
     ours_.subtract_rows(ours.data(), row.data(), coefficient.data(), n_rows, 1, n_);
     base_.subtract_rows(base.data(), row.data(), coefficient.data(), n_rows, 1, n_);
     check(close(ours, base, 1e-14), name_, "subtract_rows", n_);
+    ours_.sum_rows(row.data(), coefficient.data(), n_rows, 0.25, ours.data(), n_);
+    base_.sum_rows(row.data(), coefficient.data(), n_rows, 0.25, base.data(), n_);
+    check(close(ours, base, 1e-13), name_, "sum_rows", n_);
+    std::vector<double> counts[2];
+    for (const auto& [ops, counted] : {std::pair{&ours_, &counts[0]}, std::pair{&base_, &counts[1]}}) {
+      counted->assign(4 * n_, 1.0);
+      base[n_ / 2] = 0;
+      double* const at = counted->data();
+      ops->vote(base.data(), at, at + n_, at + 2 * n_, at + 3 * n_, n_);
+    }
+    check(counts[0] == counts[1], name_, "vote", n_);
     std::vector<double> sums = ours;
     const double dot = ours_.add_and_dot(row[0], base.data(), 0.5, ours.data(), n_),
                  base_dot = base_.add_and_dot(row[0], base.data(), 0.5, sums.data(), n_);

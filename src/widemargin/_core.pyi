@@ -360,6 +360,9 @@ class Lanes:
         problems: LaneProblems,
         asked: Int32,
         start: Double | None,
+        classes: Int32 | None,
+        n_classes: int,
+        rules: Sequence[str],
         keeps: bool,
         tolerance: float,
         max_iterations: int,
@@ -448,6 +451,17 @@ def kernel_matrix_float64(
     n_threads: int,
     max_seconds: float = 1e10,
     signal: StopSignal | None = None,
+) -> Double: ...
+def tallied(values: Double, classes: int, rule: str) -> Double: ...
+def pair_votes(
+    support: RowSource,
+    samples: Samples,
+    dual_coef: Double,
+    n_support: Sequence[int],
+    intercepts: Double,
+    rule: str,
+    double_precision: bool,
+    n_threads: int,
 ) -> Double: ...
 def decision_values(
     support: RowSource,

@@ -15,7 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from oracles.multi_class import fuzzy_one_against_all, fuzzy_one_versus_one, predict_one_versus_one
 from widemargin import SVC
-from widemargin.estimators.multi_class import OneVersusRest, memberships_against_all, memberships_of_pairs
+from widemargin.estimators.multi_class import OneVersusRest, memberships_against_all
+from widemargin.estimators.prediction import tallied
 from widemargin.kernels.rows import kernel_matrix, row_source
 from widemargin.machines.classifier import solve_pairs
 from widemargin.machines.dual import SolverOptions, StopRule
@@ -237,7 +238,7 @@ def test_memberships_against_all_single_out_the_largest_value(values: Any) -> No
 @given(st.integers(3, 5).flatmap(lambda k: arrays(np.float64, (4, k * (k - 1) // 2), elements=VALUES)))
 def test_memberships_of_pairs(values: Any) -> None:
     k = {3: 3, 6: 4, 10: 5}[values.shape[1]]
-    memberships = memberships_of_pairs(values, k)
+    memberships = tallied(values, k, "fuzzy-minimum")
     np.testing.assert_array_equal(memberships, fuzzy_one_versus_one(values, k))
     clear = (memberships > 0).any(axis=1)  # a class wins all of its pairs
     np.testing.assert_array_equal(memberships.argmax(axis=1)[clear], predict_one_versus_one(values, k)[clear])

@@ -27,15 +27,16 @@ def problem(n_classes: int = 5, n: int = 90, seed: int = 0) -> tuple[Any, Any, A
     return X, y, weights, kernel_matrix(X, gamma=0.3).astype(np.float32)
 
 
-def side_by_side(y: Any, weights: Any, *, squared: bool, any_sum: bool) -> tuple[ClassPairs, SideBySide]:
+def chains_of(y: Any, weights: Any, *, squared: bool, any_sum: bool) -> tuple[ClassPairs, SideBySide]:
     pairs, bounds = ClassPairs(y, int(y.max()) + 1, weights), [price * weights for price in PRICES]
     chains = SideBySide.of(
-        [one.ids for one in pairs],
-        [one.signs for one in pairs],
+        pairs.side_by_side(pairs.names),
         [np.where(own > 0, np.inf, 0.0) for own in bounds] if squared else bounds,
         [ridge_of(np.where(own > 0, own, np.inf)) for own in bounds] if squared else None,
         np.arange(len(y)),
         any_sum,
+        pairs.names.numbers,
+        int(y.max()) + 1,
     )
     return pairs, chains
 
@@ -51,7 +52,7 @@ def link(signs: Any, bounds: Any, *, squared: bool) -> Link:
 @pytest.mark.parametrize("one_by_one", [False, True])
 def test_chains_find_what_each_of_them_finds_alone(squared: bool, any_sum: bool, one_by_one: bool) -> None:
     X, y, weights, K = problem()
-    pairs, chains = side_by_side(y, weights, squared=squared, any_sum=any_sum)
+    pairs, chains = chains_of(y, weights, squared=squared, any_sum=any_sum)
     stop = StopRule(1e-6)
     for kept_bytes in (2**20, 0):
         kernel = ChainKernel(row_source(X, gamma=0.3), K, one_by_one=one_by_one, kept_bytes=kept_bytes)
@@ -74,7 +75,7 @@ def test_chains_find_what_each_of_them_finds_alone(squared: bool, any_sum: bool,
 
 def test_values_are_those_of_the_coefficients() -> None:
     X, y, weights, K = problem(7, 200)
-    _, chains = side_by_side(y, weights, squared=False, any_sum=False)
+    _, chains = chains_of(y, weights, squared=False, any_sum=False)
     for one in ChainKernel(row_source(X, gamma=0.3), K).solve_together(chains, None, StopRule()):
         joint: Any = one.solution
         begins = chains.begins.tolist()
@@ -88,7 +89,7 @@ def test_values_are_those_of_the_coefficients() -> None:
 
 def test_all_links_at_once_or_one_by_one_are_the_same_to_the_last_bit() -> None:
     X, y, weights, K = problem(4, 300)
-    _, chains = side_by_side(y, weights, squared=False, any_sum=False)
+    _, chains = chains_of(y, weights, squared=False, any_sum=False)
     found = []
     for how in ({}, {"one_by_one": True}, {"one_by_one": True, "kept_bytes": 0}):
         kernel = ChainKernel(row_source(X, gamma=0.3), K, **how)
@@ -102,7 +103,7 @@ def test_all_links_at_once_or_one_by_one_are_the_same_to_the_last_bit() -> None:
 
 def test_a_start_that_solves_the_first_link_leaves_nothing_to_do() -> None:
     X, y, weights, K = problem()
-    _, chains = side_by_side(y, weights, squared=False, any_sum=False)
+    _, chains = chains_of(y, weights, squared=False, any_sum=False)
     kernel = ChainKernel(row_source(X, gamma=0.3), K)
     cold = next(kernel.solve_together(chains, None, StopRule()))
     warm = next(kernel.solve_together(chains, cold.solution.alpha, StopRule()))
@@ -112,14 +113,14 @@ def test_a_start_that_solves_the_first_link_leaves_nothing_to_do() -> None:
 
 def test_links_without_a_bounded_variable_are_repeated() -> None:
     y = np.array([0, 1, 2])
-    _, chains = side_by_side(y, np.ones(3), squared=False, any_sum=False)
+    _, chains = chains_of(y, np.ones(3), squared=False, any_sum=False)
     kernel = ChainKernel(row_source(np.eye(3), kernel="linear"), np.eye(3, dtype=np.float32))
     assert [one.repeated for one in kernel.solve_together(chains, None, StopRule())] == [False, False, False, True]
 
 
 def test_time_that_is_up_ends_them() -> None:
     X, y, weights, K = problem()
-    _, chains = side_by_side(y, weights, squared=False, any_sum=False)
+    _, chains = chains_of(y, weights, squared=False, any_sum=False)
     kernel = ChainKernel(row_source(X, gamma=0.3), K)
     assert not list(kernel.solve_together(chains, None, StopRule(deadline=time.monotonic() - 1.0)))
     asked = StopRule()
@@ -131,10 +132,10 @@ def test_links_that_need_exact_rows_are_left_to_others() -> None:
     """Features far from 0: float32 values of a linear kernel lack the digits."""
     X, y, weights, _ = problem()
     X = X + 1e4
-    _, chains = side_by_side(y, weights, squared=False, any_sum=False)
+    _, chains = chains_of(y, weights, squared=False, any_sum=False)
     kernel = ChainKernel(row_source(X, kernel="linear"), (X @ X.T).astype(np.float32))
     assert len(list(kernel.solve_together(chains, None, StopRule()))) < len(PRICES)
-    _, squared = side_by_side(y, 1e9 * weights, squared=True, any_sum=False)
+    _, squared = chains_of(y, 1e9 * weights, squared=True, any_sum=False)
     assert not kernel.can_solve_together(squared)
     assert not ChainKernel(kernel.rows).can_solve_together(chains)
 
@@ -167,4 +168,16 @@ def test_samples_that_a_kernel_lacks_are_refused(ids: list[int], asked: list[int
     nothing = np.zeros((1, 4))
     problems = _core.LaneProblems(np.array(ids, dtype=np.int32), np.array([0, 2, 4]), np.ones(4), nothing, nothing)
     with pytest.raises(ValueError, match="outside the kernel"):
-        _core.Lanes(np.eye(3, dtype=np.float32), problems, np.array(asked, dtype=np.int32), None, True, 1e-3, 10, 1.0)
+        _core.Lanes(
+            np.eye(3, dtype=np.float32),
+            problems,
+            np.array(asked, dtype=np.int32),
+            None,
+            None,
+            0,
+            [],
+            True,
+            1e-3,
+            10,
+            1.0,
+        )

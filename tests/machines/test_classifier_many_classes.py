@@ -33,7 +33,7 @@ def test_pairs_find_what_each_of_them_finds_alone(n_threads: int, squared: bool,
     loss: Any = {"squared": squared, "fit_intercept": fit_intercept}
     found = solve_pairs(row_source(X, gamma=0.3), y, 7, bounds, **how, **loss)
     assert isinstance(found, SolvedPairs)
-    assert [one.pair for one in found] == ClassPairs(y, 7, bounds).names
+    assert [one.pair for one in found] == list(ClassPairs(y, 7, bounds).names)
     for one in found:
         own = one.ids
         labels = (y[own] == one.pair[1]).astype(np.intp)

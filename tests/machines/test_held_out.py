@@ -1,5 +1,7 @@
 """Machines without a fold: their decision values against machines trained on the other rows alone."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -145,3 +147,24 @@ def test_an_error_in_a_thread_is_raised():
 
     with pytest.raises(RuntimeError, match="fold"):
         held_out._in_threads(failing, [0, 1, 2], 2, StopRule())
+
+
+@pytest.mark.parametrize("loss", [{}, {"squared": True}, {"fit_intercept": False}])
+def test_small_pairs_together_give_what_each_of_them_gives(loss, kernel_kind):
+    random = np.random.default_rng(8)
+    y = random.permutation(np.repeat(np.arange(7), [6, 5, 9, 1, 2, 7, 4]))
+    X = random.normal(size=(len(y), 3)) + 1.5 * random.normal(size=(7, 3))[y]
+    bounds = np.where(random.uniform(size=len(y)) < 0.1, 0.0, random.uniform(1.0, 5.0, size=len(y)))
+    folds = np.where(bounds > 0, random.integers(0, 5, size=len(y)), -1)
+    problems, expected = found_values(X, y, bounds, folds, **loss)
+    how = {"squared": False, "fit_intercept": True, **loss}
+    values, reasons = held_out.held_out_of_small_pairs(
+        row_source(X, gamma=GAMMA), y, problems, bounds, folds, stop=STOP, options=SolverOptions(), **how
+    )
+    np.testing.assert_allclose(values, np.concatenate([one.values for one in expected]), atol=2e-5)
+    assert reasons == ["converged"] * sum(len(one.reasons) for one in expected)
+    over = StopRule(1e-7, deadline=time.perf_counter() - 1.0)
+    _, reasons = held_out.held_out_of_small_pairs(
+        row_source(X, gamma=GAMMA), y, problems, bounds, folds, stop=over, options=SolverOptions(), **how
+    )
+    assert reasons[-1] == "time budget"

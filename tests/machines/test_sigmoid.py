@@ -8,7 +8,14 @@ from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import expit
 
 from oracles.probabilities import platt_likelihood, slope_likelihood
-from widemargin.machines.sigmoid import LARGEST_SLOPE, fit_platt, fit_slope, slope_for_no_error
+from widemargin.machines.sigmoid import (
+    LARGEST_SLOPE,
+    fit_platt,
+    fit_slope,
+    fit_slopes,
+    slope_for_no_error,
+    slopes_for_no_error,
+)
 
 
 def values_and_signs(seed, n, noise, scale=1.0):
@@ -134,3 +141,20 @@ def test_the_boldest_slope_without_errors(seed, n, exponent):
     assert slope == pytest.approx(oracle, rel=1e-8)
     assert slope_for_no_error(np.append(values, 0.0), np.append(weights, 5.0)) == pytest.approx(slope)
     assert slope_for_no_error(np.zeros(3)) == 0.0
+
+
+def test_rows_of_a_table_get_the_slopes_that_they_get_alone():
+    random = np.random.default_rng(4)
+    values = random.normal(size=(40, 9)) * 10.0 ** random.integers(-3, 4, size=(40, 1))
+    signs = np.where(values + random.normal(size=values.shape) * np.abs(values).mean(axis=1, keepdims=True) > 0, 1, -1)
+    signs[:5] = np.sign(values[:5])  # without an error
+    weights = random.integers(0, 3, size=values.shape).astype(float)
+    values[7], weights[8] = 0.0, 0.0
+    steepest = slopes_for_no_error(values, weights)
+    slopes = fit_slopes(values, signs, weights, steepest)
+    for row, (own, most) in enumerate(zip(slopes, steepest, strict=True)):
+        counts = weights[row] > 0
+        alone = slope_for_no_error(values[row, counts], weights[row, counts])
+        assert most == pytest.approx(alone, rel=1e-8)
+        fitted = fit_slope(values[row, counts], signs[row, counts], weights[row, counts], largest=most)
+        assert own == pytest.approx(fitted.slope, rel=1e-7)

@@ -90,23 +90,14 @@ class MatrixChain {
     return rounding_of_values<float>(state, [this](std::size_t p) { return static_cast<double>(diagonal()[p]); });
   }
 
-  // Rounding of (Ka)_p as a share of the distance between its quartiles over the samples: where kernel values differ by
-  // less than their last digit, nothing that is computed from them tells samples apart, however small it is beside the
-  // tolerance. A sample is taken to resemble itself as it resembles others, for it is others that are predicted. A few
-  // samples tell enough.
   template <class Ridge>
   double blur(const DualState& state, const Ridge& ridge) {
-    if (!beside_) beside_ = beside_diagonal();
-    const double rounding =
-        rounding_of_values<float>(state, [this](std::size_t p) { return p < kernel_.known() ? beside_->size : 0.0; });
-    if (rounding == 0) return 0;
-    std::vector<double> sums;
-    for (const std::size_t p : some_of(kernel_.known(), looked_at)) {
-      const double own = ridge(p) + static_cast<double>(diagonal()[p]) - beside_->mean;
-      sums.push_back(state.linear[p] - state.smooth_gradient(p) - own * state.alpha[p]);
-    }
-    std::sort(sums.begin(), sums.end());
-    return rounding / (sums[3 * sums.size() / 4] - sums[sums.size() / 4]);
+    if (!beside_)
+      beside_ = Beside::of(kernel_.known(), [this](std::size_t p, std::size_t q) {
+        return static_cast<double>(kernel_.row(p)[kernel_.column(q)]);
+      });
+    return blur_of(state, kernel_.known(), *beside_,
+                   [&](std::size_t p) { return ridge(p) + static_cast<double>(diagonal()[p]); });
   }
 
   // Whether rounding decides the signs of the values of samples that are held out.
@@ -118,23 +109,10 @@ class MatrixChain {
     for (std::size_t p = 0; p < kernel_.known(); ++p)
       if (state.problem.lower[p] == state.problem.upper[p])
         values.push_back(state.problem.linear[p] - solution.gradient[p] + intercept);
-    return decides_signs(solution, kernel_.known() < n_, values);
-  }
-
-  // The mean of some values beside the diagonal, and the root of that of their squares.
-  struct Beside {
-    double mean = 0, size = 0;
-  };
-  Beside beside_diagonal() const {
-    double sum = 0, squares = 0, count = 0;
-    const std::vector<std::size_t> some = some_of(kernel_.known(), 16);
-    for (const std::size_t p : some)
-      for (const std::size_t q : some) {
-        if (p == q) continue;
-        const double value = static_cast<double>(kernel_.row(p)[kernel_.column(q)]);
-        sum += value, squares += value * value, count += 1;
-      }
-    return count > 0 ? Beside{sum / count, std::sqrt(squares / count)} : Beside{};
+    const double unknown = without_sign(solution.rounding, kernel_.known() < n_, solution.alpha);
+    const auto is_unknown = [&](std::size_t k) { return std::fabs(values[k]) <= unknown; };
+    const auto count = std::ranges::count_if(some_of(values.size(), looked_at), is_unknown);
+    return decides_signs(solution.rounding, static_cast<std::size_t>(count));
   }
 
   const std::vector<float>& diagonal() {

@@ -43,17 +43,57 @@ inline std::vector<std::size_t> some_of(std::size_t n, std::size_t most) {
   return found;
 }
 
-// Whether rounding decides the signs of values: of more than one of some, for a single one may be 0 by right. It is the
-// rounding of the intercept; without one (`any_sum`), small values are as well known as large ones, until kernel values
-// vanish in float.
-inline bool decides_signs(const LinkSolution& link, bool any_sum, std::span<const double> values) {
-  double unknown = link.rounding;
-  if (any_sum) {
-    unknown = 0;
-    for (const double a : link.alpha) unknown += std::fabs(a) * static_cast<double>(std::numeric_limits<float>::min());
+// Values of a size up to this have the sign that rounding gives them. It is the rounding of the intercept; without one
+// (`any_sum`), small values are as well known as large ones, until kernel values vanish in float.
+inline double without_sign(double rounding, bool any_sum, std::span<const double> coefficients) {
+  if (!any_sum) return rounding;
+  double unknown = 0;
+  for (const double a : coefficients) unknown += std::fabs(a) * static_cast<double>(std::numeric_limits<float>::min());
+  return unknown;
+}
+
+// Whether rounding decides the signs of values: of more than one of some, for a single one may be 0 by right.
+constexpr bool decides_signs(double rounding, std::size_t without_sign) { return rounding > 0 && without_sign > 1; }
+
+// The mean of some values beside the diagonal of a kernel, and the root of that of their squares.
+struct Beside {
+  double mean = 0, size = 0;
+
+  // Of n samples; `value` has the kernel's for two of them.
+  template <class Value>
+  static Beside of(std::size_t n, const Value& value) {
+    double sum = 0, squares = 0, count = 0;
+    const std::vector<std::size_t> some = some_of(n, 16);
+    for (const std::size_t p : some)
+      for (const std::size_t q : some) {
+        if (p == q) continue;
+        const double one = value(p, q);
+        sum += one, squares += one * one, count += 1;
+      }
+    return count > 0 ? Beside{sum / count, std::sqrt(squares / count)} : Beside{};
   }
-  return link.rounding > 0 && std::ranges::count_if(some_of(values.size(), looked_at),
-                                                    [&](std::size_t k) { return std::fabs(values[k]) <= unknown; }) > 1;
+};
+
+// Rounding of (Ka)_p as a share of the distance between its quartiles over the `known` samples: where kernel values
+// differ by less than their last digit, nothing that is computed from them tells samples apart, however small it is
+// beside the tolerance. A sample is taken to resemble itself as it resembles others, for it is others that are
+// predicted; `diagonal` is of the kernel that the problem has. A few samples tell enough, and two tell nothing: each
+// lies as far from the other as the other from it.
+template <class Diagonal>
+double blur_of(const DualState& state, std::size_t known, const Beside& beside, const Diagonal& diagonal) {
+  if (known < 3) return 0;
+  const double rounding =
+      rounding_of_values<float>(state, [&](std::size_t p) { return p < known ? beside.size : 0.0; });
+  if (rounding == 0) return 0;
+  std::vector<double> sums;
+  for (const std::size_t p : some_of(known, looked_at))
+    sums.push_back(state.linear[p] - state.smooth_gradient(p) - (diagonal(p) - beside.mean) * state.alpha[p]);
+  std::sort(sums.begin(), sums.end());
+  // Quartiles of a handful are close to each other by chance.
+  const bool handful = sums.size() < 8;
+  const double low = handful ? sums.front() : sums[sums.size() / 4];
+  const double high = handful ? sums.back() : sums[3 * sums.size() / 4];
+  return rounding / (high - low);
 }
 
 // Any point of a problem, and y - K a there; the rounding errors of the latter are `stretched` times those of the

@@ -1,6 +1,7 @@
 // Rows of a kernel matrix that the user computed, or that was computed for the solver at once.
 #pragma once
 
+#include <type_traits>
 #include <vector>
 
 #include "core/rows/row_source.hpp"
@@ -22,6 +23,13 @@ class GramRows final : public RowSourceOfBothTypes<GramRows<S>> {
   std::size_t size() const override { return size_; }
   double diagonal(Id id) const override {
     return static_cast<double>(gram_[static_cast<std::size_t>(id) * (size_ + 1)]);
+  }
+
+  const double* whole_matrix() const override {
+    if constexpr (std::is_same_v<S, double>)
+      return gram_;
+    else
+      return nullptr;
   }
 
   std::size_t column_bytes(std::size_t) const override { return sizeof(Id); }

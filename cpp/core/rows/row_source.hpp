@@ -51,6 +51,9 @@ class RowSource {
   // Whether a value takes no longer to compute than the steps that use it.
   virtual bool faster_than_steps() const { return false; }
 
+  // All values, row by row, where they lie side by side in double; else null.
+  virtual const double* whole_matrix() const { return nullptr; }
+
   // Bytes of a prepared column, if it is kept ready.
   virtual std::size_t column_bytes(std::size_t value_size) const = 0;
   // `keep`: spend that memory; otherwise columns are brought into shape whenever rows are computed.

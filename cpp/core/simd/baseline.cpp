@@ -221,6 +221,23 @@ void subtract_rows(Slope<T>* G, const T* const* rows, const double* coefficient,
 }
 
 template <class T>
+void sum_rows(const T* const* rows, const double* coefficient, std::size_t n_rows, double start, double* out,
+              std::size_t n) {
+  for (std::size_t c = 0; c < n; ++c) {
+    double sum = 0;
+    for (std::size_t r = 0; r < n_rows; ++r) sum += coefficient[r] * static_cast<double>(rows[r][c]);
+    out[c] = sum + start;
+  }
+}
+
+void vote(const double* values, double* first, double* second, double* first_sums, double* second_sums, std::size_t n) {
+  for (std::size_t c = 0; c < n; ++c) {
+    first[c] += values[c] < 0 ? 0 : 1, second[c] += values[c] < 0 ? 1 : 0;
+    first_sums[c] += values[c], second_sums[c] -= values[c];
+  }
+}
+
+template <class T>
 double add_and_dot(const T* row, const double* x, double weight, double* sums, std::size_t n) {
   double dot = 0;
   for (std::size_t c = 0; c < n; ++c) {
@@ -285,6 +302,8 @@ const Ops<T>& table() {
                               .best_ascending_partner = best_ascending_partner<T>,
                               .best_descending_partner = best_descending_partner<T>,
                               .subtract_rows = subtract_rows<T>,
+                              .sum_rows = sum_rows<T>,
+                              .vote = vote,
                               .add_and_dot = add_and_dot<T>,
                               .dot = dot<T>};
   return ops;

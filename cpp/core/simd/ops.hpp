@@ -101,6 +101,13 @@ struct Ops {
   // G[c] -= sum_r coefficient[r] * rows[r][c], accumulated in double
   void (*subtract_rows)(double* G, const T* const* rows, const double* coefficient, std::size_t n_rows,
                         std::size_t first, std::size_t last);
+  // out[c] = start + sum_r coefficient[r] * rows[r][c], accumulated in double
+  void (*sum_rows)(const T* const* rows, const double* coefficient, std::size_t n_rows, double start, double* out,
+                   std::size_t n);
+  // What n decision values of two classes add to the votes and to the sums of either: a value below 0 is a vote for the
+  // second one.
+  void (*vote)(const double* values, double* first, double* second, double* first_sums, double* second_sums,
+               std::size_t n);
   // sums += weight * row, and the dot product of row and x, both accumulated in double
   double (*add_and_dot)(const T* row, const double* x, double weight, double* sums, std::size_t n);
   // the dot product of row and x, accumulated in double

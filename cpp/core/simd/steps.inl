@@ -273,6 +273,45 @@ void subtract_rows(Slope<T>* G, const T* const* rows, const double* coefficient,
   }
 }
 
+template <class T, int V>
+inline void sum_columns(const T* const* rows, const double* coefficient, size_t n_rows, double start, double* out,
+                        size_t c) {
+  Doubles sums[V];
+  for (int v = 0; v < V; ++v) sums[v] = splat<Doubles>(0.0);
+  for (size_t r = 0; r < n_rows; ++r)
+    for (int v = 0; v < V; ++v) sums[v] += coefficient[r] * load_as_double(rows[r] + c + static_cast<size_t>(v) * wide);
+  for (int v = 0; v < V; ++v) store(out + c + static_cast<size_t>(v) * wide, sums[v] + start);
+}
+
+template <class T>
+void sum_rows(const T* const* rows, const double* coefficient, size_t n_rows, double start, double* out, size_t n) {
+  size_t c = 0;
+  for (; c + 8 * wide <= n; c += 8 * wide) sum_columns<T, 8>(rows, coefficient, n_rows, start, out, c);
+  for (; c + wide <= n; c += wide) sum_columns<T, 1>(rows, coefficient, n_rows, start, out, c);
+  for (; c < n; ++c) {
+    double sum = 0;
+    for (size_t r = 0; r < n_rows; ++r) sum += coefficient[r] * static_cast<double>(rows[r][c]);
+    out[c] = sum + start;
+  }
+}
+
+inline void vote(const double* values, double* first, double* second, double* first_sums, double* second_sums,
+                 size_t n) {
+  const Doubles none = splat<Doubles>(0.0), one = splat<Doubles>(1.0);
+  size_t c = 0;
+  for (; c + wide <= n; c += wide) {
+    const Doubles value = load<Doubles>(values + c);
+    store(first + c, load<Doubles>(first + c) + (value < none ? none : one));
+    store(second + c, load<Doubles>(second + c) + (value < none ? one : none));
+    store(first_sums + c, load<Doubles>(first_sums + c) + value);
+    store(second_sums + c, load<Doubles>(second_sums + c) - value);
+  }
+  for (; c < n; ++c) {
+    first[c] += values[c] < 0 ? 0 : 1, second[c] += values[c] < 0 ? 1 : 0;
+    first_sums[c] += values[c], second_sums[c] -= values[c];
+  }
+}
+
 template <class T>
 double add_and_dot(const T* row, const double* x, double weight, double* sums, size_t n) {
   Doubles dot = splat<Doubles>(0.0);

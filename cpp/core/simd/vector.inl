@@ -36,6 +36,8 @@ const Ops<T>& table() {
                               .best_ascending_partner = best_ascending_partner<T>,
                               .best_descending_partner = best_descending_partner<T>,
                               .subtract_rows = subtract_rows<T>,
+                              .sum_rows = sum_rows<T>,
+                              .vote = vote,
                               .add_and_dot = add_and_dot<T>,
                               .dot = dot<T>};
   return ops;

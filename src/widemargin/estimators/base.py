@@ -16,7 +16,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from widemargin.estimators.prediction import SINGLE, DecisionFunctions, Expansion, Layout, Matrix, needs_double
+from widemargin.estimators.prediction import (
+    SINGLE,
+    DecisionFunctions,
+    Expansion,
+    KnownFunctions,
+    Layout,
+    Matrix,
+    needs_double,
+)
 from widemargin.estimators.report import FitReport, warn_of_early_ends
 from widemargin.estimators.validation import (
     UNLABELLED,
@@ -133,7 +141,7 @@ class KernelModel(BaseEstimator, CallbackSupport):  # type: ignore[misc]
     _predict_in_double: bool = field(init=False)
 
     #: Where decision values are known without computing them; see :meth:`_knowing`.
-    _known_values: Callable[[Any], Matrix] | None = field(init=False, default=None)
+    _known_values: KnownFunctions | None = field(init=False, default=None)
 
     #: Whether a model of dense samples takes sparse ones, too, as streams bring them; scikit-learn's do not.
     _mixes_sparse_and_dense: ClassVar[bool] = False
@@ -471,11 +479,19 @@ class KernelModel(BaseEstimator, CallbackSupport):  # type: ignore[misc]
         """Check `X` and evaluate all decision functions, shape (n, functions), in the sign of the attributes."""
         if self._known_values is not None:
             return self._known_values(X)
-        if "_kernel_parameters" not in self.__dict__:
-            check_is_fitted(self)
+        return self._functions().values(self._check_to_predict(X))
+
+    def _check_to_predict(self, X: Any) -> Any:
+        """Check that there is a fitted model, and the samples that it is to predict."""
+        self._require_fit()
         X = self._check_new_data(X)
         self._warn_of_unknown_letters(X)
-        return self._functions().values(X)
+        return X
+
+    def _require_fit(self) -> None:
+        """Refuse to predict before a fit, unless decision values are known."""
+        if "_kernel_parameters" not in self.__dict__ and self._known_values is None:
+            check_is_fitted(self)
 
     def _warn_of_unknown_letters(self, X: Any) -> None:
         """Warn of letters that the training data did not hold, if these were to say which there are."""
@@ -487,10 +503,10 @@ class KernelModel(BaseEstimator, CallbackSupport):  # type: ignore[misc]
                 f"X holds letters that are not in the alphabet of the kernel, taken from the training data: "
                 f"{', '.join(map(repr, sorted(unknown)))}; oligomers with them are skipped. Pass the kernel an "
                 "alphabet of all letters that may ever occur (alphabet=...) if they matter.",
-                stacklevel=4,
+                stacklevel=5,
             )
 
-    def _knowing(self, values: Callable[[Any], Matrix] | None = None, **attributes: Any) -> Self:
+    def _knowing(self, values: KnownFunctions | None = None, **attributes: Any) -> Self:
         """Return a copy that knows some fitted attributes, and its decision values on some samples, without a fit."""
         return self._copy(**attributes, _known_values=values)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MethodType
@@ -22,11 +22,24 @@ from widemargin.estimators.out_of_fold import OutOfFold, content_folds, function
 from widemargin.estimators.prediction import Matrix
 from widemargin.estimators.validation import Accepts, check_weights, require_choice, require_flag
 from widemargin.kernels.rows import RowSource
-from widemargin.machines.classifier import PairSamples, PairSolution
+from widemargin.machines.classifier import ClassPairs, PairSamples, PairSolution, side_by_side
 from widemargin.machines.coupling import favoured
 from widemargin.machines.dual import SolverOptions, StopRule, Vector
-from widemargin.machines.held_out import HeldOutValues, held_out_values
-from widemargin.machines.sigmoid import LARGEST_SLOPE, Sigmoid, fit_platt, fit_slope, slope_for_no_error
+from widemargin.machines.held_out import (
+    FINISHED_EXACTLY,
+    HeldOutValues,
+    held_out_of_small_pairs,
+    held_out_values,
+)
+from widemargin.machines.sigmoid import (
+    LARGEST_SLOPE,
+    Sigmoid,
+    fit_platt,
+    fit_slope,
+    fit_slopes,
+    slope_for_no_error,
+    slopes_for_no_error,
+)
 
 #: The way to probabilities that holds out folds in every fit, and the one that takes decision values of the search.
 FOLDS, FROM_SEARCH = "folds", "from-search"
@@ -36,6 +49,9 @@ METHODS = ("slope", "platt")
 
 #: Parameters of a model that makes no probabilities.
 WITHOUT_PROBABILITIES: dict[str, Any] = {"probability": False, "calibration": None, "calibration_method": METHODS[0]}
+
+#: Numbers of problems whose sigmoids are fitted at once.
+TABLE_ENTRIES = 2**20
 
 #: Exponents of sigmoids stay within this: beyond, the larger of two probabilities would be rounded to 1.
 LARGEST_EXPONENT = 36.0
@@ -65,7 +81,7 @@ def fitted_sigmoid(kind: str, values: Vector, signs: Vector, weights: Vector) ->
 
 
 def fitted_sigmoids(
-    method: str, scheme: Scheme, problems: Sequence[PairSamples], values: Sequence[Vector], weights: Vector
+    method: str, scheme: Scheme, problems: Sequence[PairSamples], values: Vector, weights: Vector
 ) -> Matrix:
     """Fit a sigmoid to the values that each problem's function has on its samples, held out.
 
@@ -74,8 +90,8 @@ def fitted_sigmoids(
     method : {"slope", "platt"}
     scheme : Scheme
     problems : sequence of PairSamples
-    values : sequence of ndarray
-        For each problem, in the order of its samples.
+    values : ndarray
+        In the order of the samples, those of one problem after the other.
     weights : ndarray of shape (n_samples,)
 
     Returns
@@ -83,13 +99,49 @@ def fitted_sigmoids(
     ndarray of shape (n_functions, 2)
         Slopes and offsets; the steepest slope for functions that have no problem, since a class has no samples.
     """
-    functions = scheme.functions()
-    sigmoids = np.tile([LARGEST_SLOPE, 0.0], (len(functions), 1))
-    for one, own in zip(problems, values, strict=True):
-        found = fitted_sigmoid(method, own, one.signs, weights[one.ids])
-        sigmoids[functions[one.pair]] = found.slope, found.offset
+    sigmoids = np.tile([LARGEST_SLOPE, 0.0], (scheme.n_functions, 1))
+    if len(problems):
+        names, (ids, sizes, signs) = side_by_side(problems, range(len(problems)))
+        known = np.isfinite(values)
+        values, counts = np.where(known, values, 0.0), np.where(known, weights[ids], 0.0)
+        sigmoids[scheme.places(names)] = np.concatenate(
+            [
+                np.stack([_slopes(own, signs_of, w), np.zeros(len(own))], axis=1)
+                if method == "slope"
+                else np.array([_platt(*row) for row in zip(own, signs_of, w, strict=True)])
+                for own, signs_of, w in _side_by_side(sizes, values, signs, counts)
+            ]
+        )
     sigmoids[:, 1] = in_scikit_learns_sign(sigmoids[:, 1], scheme.n_classes) + 0.0
     return sigmoids
+
+
+def _side_by_side(sizes: NDArray[np.intp], *numbers: Vector) -> Iterator[list[Matrix]]:
+    """Lay numbers of one problem after the other out as rows of tables, filled up with 0, some problems at a time."""
+    ends = np.cumsum(sizes)
+    at = 0
+    while at < len(sizes):
+        widest = np.maximum.accumulate(sizes[at:])
+        some = max(1, int(np.count_nonzero(widest * np.arange(1, len(widest) + 1) <= TABLE_ENTRIES)))
+        rows = np.repeat(np.arange(some), sizes[at : at + some])
+        begin, end = int(ends[at] - sizes[at]), int(ends[at + some - 1])
+        columns = np.arange(begin, end) - np.repeat(ends[at : at + some] - sizes[at : at + some], sizes[at : at + some])
+        tables = []
+        for own in numbers:
+            table = np.zeros((some, int(widest[some - 1])))
+            table[rows, columns] = own[begin:end]
+            tables.append(table)
+        yield tables
+        at += some
+
+
+def _slopes(values: Matrix, signs: Matrix, weights: Matrix) -> Vector:
+    return fit_slopes(values, signs, weights, slopes_for_no_error(values, weights))
+
+
+def _platt(values: Vector, signs: Vector, weights: Vector) -> tuple[float, float]:
+    found = fitted_sigmoid("platt", values[weights > 0], signs[weights > 0], weights[weights > 0])
+    return found.slope, found.offset
 
 
 def values_of_folds(
@@ -104,31 +156,38 @@ def values_of_folds(
     options: SolverOptions,
     squared: bool,
     fit_intercept: bool,
-) -> list[Vector]:
+) -> Vector:
     """Train all problems without each of five folds in turn; return the decision values of what was held out.
 
-    Samples `X` belong to a fold by what they hold; None for those that are no vectors. Everything else is as in
+    They are in the order of the samples, those of one problem after the other. Samples `X` belong to a fold by what
+    they hold; None for those that are no vectors. Everything else is as in
     :func:`widemargin.machines.held_out.held_out_values`.
     """
     folds = content_folds(X, labels, bounds)
-    found = held_out_values(
-        rows,
-        problems,
-        solutions,
-        bounds,
-        folds,
-        stop=stop,
-        options=replace(options, solver="auto", selection="auto"),
-        squared=squared,
-        fit_intercept=fit_intercept,
-    )
-    warn_of_early_folds(found, stacklevel=4)
-    return [one.values for one in found]
+    how: Any = {
+        "stop": stop,
+        "options": replace(options, solver="auto", selection="auto"),
+        "squared": squared,
+        "fit_intercept": fit_intercept,
+    }
+    soft = np.isfinite(bounds).all()
+    if soft and isinstance(problems, ClassPairs) and len(problems) > 1 and problems.largest <= FINISHED_EXACTLY:
+        values, reasons = held_out_of_small_pairs(rows, labels, problems, bounds, folds, **how)
+    else:
+        found = held_out_values(rows, problems, solutions, bounds, folds, **how)
+        values, reasons = joined(found)
+    warn_of_early_folds(reasons, stacklevel=4)
+    return values
 
 
-def warn_of_early_folds(found: Iterable[HeldOutValues], *, stacklevel: int) -> None:
+def joined(found: Sequence[HeldOutValues]) -> tuple[Vector, list[str]]:
+    """Return the values of all problems, one after the other, and how all their machines ended."""
+    values = np.concatenate([np.empty(0), *(one.values for one in found)])
+    return values, [reason for one in found for reason in one.reasons]
+
+
+def warn_of_early_folds(reasons: Sequence[str], *, stacklevel: int) -> None:
     """Warn in one sentence of models without a fold that ended before their tolerance was met."""
-    reasons = [reason for one in found for reason in one.reasons]
     early = [reason for reason in reasons if reason != "converged"]
     if early:
         warnings.warn(
@@ -218,8 +277,21 @@ class CalibratedClassifier(KernelClassifier):
         ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``; rows sum to 1.
         """
-        values = self._function_values(X)
-        return class_probabilities(self._scheme(), values, self._sigmoids(values.shape[1]), self._winners(values))
+        self._require_fit()
+        scheme = self._scheme()
+        sigmoids = self._sigmoids(scheme.n_functions)
+        if self._known_values is not None:
+            values = self._known_values(X)
+            return class_probabilities(scheme, values, sigmoids, self._winners(values))
+        X, functions = self._check_to_predict(X), self._functions()
+        # Votes that are counted while values are computed may tell a tie from what values tell later.
+        counts = self._votes and functions.counts_in_core
+        winners = np.argmax(functions.tallied(X, self._counted), axis=1) if counts else None
+        blocks = []
+        for begin, values in functions.values_in_blocks(X):
+            won = self._winners(values) if winners is None else winners[begin : begin + len(values)]
+            blocks.append(class_probabilities(scheme, values, sigmoids, won))
+        return np.vstack(blocks)
 
     @WhereAsked
     def predict_log_proba(self, X: Any) -> Matrix:
@@ -276,7 +348,8 @@ class CalibratedClassifier(KernelClassifier):
             bounds = self._bounds(labels, weights * self.class_weight_[labels])
         problems = scheme.problems(labels, bounds)[: self.fit_report_.n_begun]
         values = [held_out.values(function_name(self.classes_, one.pair))[one.ids] for one in problems]
-        self.sigmoids_ = fitted_sigmoids(self.calibration_method, scheme, problems, values, weights)
+        joint = np.concatenate([np.empty(0), *values])
+        self.sigmoids_ = fitted_sigmoids(self.calibration_method, scheme, problems, joint, weights)
 
     def _sigmoids(self, functions: int) -> Matrix:
         found = getattr(self, "sigmoids_", None)

@@ -15,7 +15,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from widemargin.estimators.base import KernelModel
-from widemargin.estimators.multi_class import OneVersusOne, OneVersusRest, Scheme
+from widemargin.estimators.multi_class import OneVersusOne, OneVersusRest, Scheme, counted
 from widemargin.estimators.prediction import LAYOUTS, Layout, Matrix, shared_layout
 from widemargin.estimators.report import FitReport, plain
 from widemargin.estimators.validation import (
@@ -78,11 +78,13 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
             decision values, or fuzzy memberships, which are at most 1. With ``decision_function_shape="ovo"``, the
             values of all pairs, (n_samples, n_classes * (n_classes - 1) / 2).
         """
-        values = self._function_values(X)
+        self._require_fit()
         if len(self.classes_) == 2:
-            return values.ravel()
+            return self._function_values(X).ravel()
         rule = self._rule()
-        return values if self.decision_function_shape == "ovo" else self._scheme().confidences(values, rule)
+        if self.decision_function_shape == "ovo":
+            return self._function_values(X)
+        return self._tallied(X, rule) if self._votes else self._scheme().confidences(self._function_values(X), rule)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class labels of the samples `X`: by the most votes of the pairs, or the rule that `decision` names.
@@ -95,8 +97,31 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples,)
         """
-        values = self._function_values(X)
-        return np.asarray(self.classes_[self._winners(values)])
+        self._require_fit()
+        return np.asarray(self.classes_[self._predicted(X)])
+
+    def _predicted(self, X: Any) -> NDArray[np.intp]:
+        """Numbers of the classes that are predicted for samples."""
+        if not self._votes:
+            return self._winners(self._function_values(X))
+        return np.asarray(np.argmax(self._tallied(X, self._counted), axis=1))
+
+    @property
+    def _votes(self) -> bool:
+        """Whether pairs of more than two classes decide."""
+        return len(self.classes_) > 2 and self.multi_class == "ovo"
+
+    @property
+    def _counted(self) -> str:
+        """What is counted of the pairs to predict."""
+        return counted(self._rule(), self.break_ties)
+
+    def _tallied(self, X: Any, rule: str) -> Matrix:
+        """Return what the pairs of classes say of the samples `X`: a number for each class."""
+        if self._known_values is not None:
+            return self._known_values.tallied(X, rule)
+        X = self._check_to_predict(X)
+        return self._functions().tallied(X, rule)
 
     def _remark(self, X: Any, labels: NDArray[np.intp], weights: Vector) -> str:
         """Say so if time ran out for a model that predicts no more training samples than the majority class does.
@@ -141,7 +166,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
                 "again, or set it back."
             )
         if self._shares_vectors:
-            return shared_layout(scheme.n_classes, len(scheme.functions()))
+            return shared_layout(scheme.n_classes, scheme.n_functions)
         return LAYOUTS[scheme.name](scheme.n_classes)
 
     @abstractmethod

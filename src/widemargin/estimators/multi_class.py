@@ -18,14 +18,38 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.estimators.prediction import Expansion, Matrix
-from widemargin.machines.classifier import OTHERS, ClassPairs, Pair, PairSamples, SolvedPairs, classes_present
+from widemargin.estimators.prediction import Expansion, Matrix, tallied
+from widemargin.machines.classifier import (
+    OTHERS,
+    ClassPairs,
+    Pair,
+    PairSamples,
+    PairTable,
+    SolvedPairs,
+    classes_present,
+)
 from widemargin.machines.coupling import coupled, shared
 from widemargin.machines.dual import COLUMNS, Vector
 from widemargin.machines.one_against_all import ABSENT, classes_against_all
 
 SCHEMES = ("ovo", "ovr")
 DECISIONS = ("auto", "votes", "argmax", "fuzzy-minimum")
+
+
+def counted(rule: str, break_ties: bool) -> str:
+    """Return what decides among the pairs: confidences settle votes only if ties are to be broken."""
+    return "votes-alone" if rule == "votes" and not break_ties else rule
+
+
+def numbers_of_pairs(first: NDArray[np.intp], second: NDArray[np.intp], n_classes: int) -> NDArray[np.intp]:
+    """Return the places of pairs of classes in the order (0, 1), (0, 2), ..., (k - 2, k - 1).
+
+    Examples
+    --------
+    >>> numbers_of_pairs(np.array([0, 1]), np.array([2, 2]), 3).tolist()
+    [1, 2]
+    """
+    return np.asarray(first * (2 * n_classes - first - 1) // 2 + second - first - 1)
 
 
 def in_scikit_learns_sign(numbers: Matrix, n_classes: int) -> Matrix:
@@ -52,29 +76,6 @@ def _sorted_by_class(coefficients: Matrix, intercept: Matrix, labels: NDArray[np
         in_scikit_learns_sign(np.ascontiguousarray(coefficients[:, support]), n_classes),
         in_scikit_learns_sign(intercept, n_classes) + 0.0,  # no -0.0
     )
-
-
-def memberships_of_pairs(values: Matrix, n_classes: int) -> Matrix:
-    """Fuzzy memberships of the classes, the least of those on the hyperplanes of their pairs [Abe2005, chapter 3].
-
-    On the hyperplane between classes i and j, m_ij = min(1, D_ij) with D_ji = -D_ij; m_i is the least m_ij.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n, pairs)
-        Decision values of the pairs, positive for the first class.
-    n_classes : int
-
-    Examples
-    --------
-    >>> memberships_of_pairs(np.array([[2.0, 0.5, -0.2]]), 3).tolist()
-    [[0.5, -2.0, -0.5]]
-    """
-    memberships = np.ones((len(values), n_classes))
-    for column, (a, b) in enumerate(combinations(range(n_classes), 2)):
-        np.minimum(memberships[:, a], values[:, column], out=memberships[:, a])
-        np.minimum(memberships[:, b], -values[:, column], out=memberships[:, b])
-    return memberships
 
 
 def memberships_against_all(values: Matrix) -> Matrix:
@@ -113,9 +114,15 @@ class OneVersusOne:
         """List what these classes make problems of; where time runs out, the last ones have no solution."""
         return list(combinations(present, 2))
 
-    def functions(self) -> dict[Pair, int]:
-        """Return the number of the decision function of each problem."""
-        return {pair: number for number, pair in enumerate(combinations(range(self.n_classes), 2))}
+    @property
+    def n_functions(self) -> int:
+        """The number of decision functions."""
+        return self.n_classes * (self.n_classes - 1) // 2
+
+    def places(self, names: Sequence[Pair]) -> NDArray[np.intp]:
+        """Return the numbers of the decision functions of some problems."""
+        first, second = PairTable.of(names).numbers.T
+        return numbers_of_pairs(first, second, self.n_classes)
 
     def expansion(self, solved: SolvedPairs, labels: NDArray[np.intp], weights: Vector) -> Expansion:
         """Collect coefficients and constants in scikit-learn's layout, k - 1 coefficients for each support vector.
@@ -126,9 +133,8 @@ class OneVersusOne:
         n_classes = self.n_classes
         coefficients = np.zeros((n_classes - 1, len(labels)))
         intercept = np.zeros(n_classes * (n_classes - 1) // 2)
-        first, second = np.array(solved.names, dtype=np.intp).reshape(-1, 2).T
-        before = first * (2 * n_classes - first - 1) // 2  # pairs of classes before the first one
-        intercept[before + second - first - 1] = solved.outcomes[:, COLUMNS["intercept"]]
+        first, second = PairTable.of(solved.names).numbers.T
+        intercept[numbers_of_pairs(first, second, n_classes)] = solved.outcomes[:, COLUMNS["intercept"]]
         sizes = np.diff(solved.begins)
         ours = labels[solved.ids] == np.repeat(first, sizes)
         coefficients[np.where(ours, np.repeat(second - 1, sizes), np.repeat(first, sizes)), solved.ids] = solved.alpha
@@ -139,35 +145,16 @@ class OneVersusOne:
         return _sorted_by_class(coefficients, intercept, labels, n_classes)
 
     def confidences(self, values: Matrix, rule: str) -> Matrix:
-        """Return a number a class, the larger the likelier: votes with confidences, or memberships."""
-        if rule != "votes":
-            return memberships_of_pairs(values, self.n_classes)
-        by_pair = np.ascontiguousarray(values.T)
-        sums, before = np.zeros((self.n_classes, len(values))), 0
-        for first in range(self.n_classes - 1):
-            own = by_pair[before : before + self.n_classes - 1 - first]
-            # One after the other, as scikit-learn adds them up.
-            sums[first] = np.add.reduce(np.concatenate([sums[first : first + 1], own]), axis=0)
-            sums[first + 1 :] -= own
-            before += len(own)
-        # Confidences decide between equal votes, and never between others.
-        return np.asarray((self._votes(by_pair < 0) + sums / (3.0 * (np.abs(sums) + 1.0))).T)
+        """Return a number a class, the larger the likelier: votes with confidences, or memberships.
+
+        With "fuzzy-minimum", m_ij = min(1, D_ij) on the hyperplane between classes i and j, where D_ji = -D_ij; m_i is
+        the least m_ij [Abe2005, chapter 3].
+        """
+        return tallied(values, self.n_classes, rule)
 
     def winners(self, values: Matrix, rule: str, break_ties: bool) -> NDArray[np.intp]:
         """Return the classes that are predicted for decision values of more than two classes."""
-        if rule != "votes" or break_ties:
-            return np.asarray(np.argmax(self.confidences(values, rule), axis=1))
-        return np.asarray(np.argmax(self._votes(values.T <= 0), axis=0))
-
-    def _votes(self, lost: NDArray[np.bool_]) -> Matrix:
-        """Count the votes for each class, given which pairs, a row each, decide against their first class."""
-        votes, before = np.zeros((self.n_classes, lost.shape[1])), 0
-        for first in range(self.n_classes - 1):
-            own = lost[before : before + self.n_classes - 1 - first]
-            votes[first] += len(own) - own.sum(axis=0)
-            votes[first + 1 :] += own
-            before += len(own)
-        return votes
+        return np.asarray(np.argmax(tallied(values, self.n_classes, counted(rule, break_ties)), axis=1))
 
     def probabilities(self, of_two: Matrix) -> Matrix:
         """Couple the probabilities that each pair gives its first class."""
@@ -189,9 +176,14 @@ class OneVersusRest:
         """List what these classes make problems of; where time runs out, the last ones have no solution."""
         return [(c, OTHERS) for c in present]
 
-    def functions(self) -> dict[Pair, int]:
-        """Return the number of the decision function of each problem."""
-        return {(c, OTHERS): c for c in range(self.n_classes)}
+    @property
+    def n_functions(self) -> int:
+        """The number of decision functions."""
+        return self.n_classes
+
+    def places(self, names: Sequence[Pair]) -> NDArray[np.intp]:
+        """Return the numbers of the decision functions of some problems."""
+        return PairTable.of(names).numbers[:, 0]
 
     def expansion(self, solved: SolvedPairs, labels: NDArray[np.intp], weights: Vector) -> Expansion:
         """Collect coefficients and constants, a row for each class; one without samples of positive weight never wins.
@@ -201,7 +193,7 @@ class OneVersusRest:
         coefficients = np.zeros((self.n_classes, len(labels)))
         intercept = np.full(self.n_classes, ABSENT)
         intercept[classes_present(labels, weights)] = 0.0
-        classes = np.array(solved.names, dtype=np.intp).reshape(-1, 2)[:, 0]
+        classes = PairTable.of(solved.names).numbers[:, 0]
         coefficients[np.repeat(classes, np.diff(solved.begins)), solved.ids] = solved.alpha
         intercept[classes] = solved.outcomes[:, COLUMNS["intercept"]]
         return _sorted_by_class(coefficients, intercept, labels, self.n_classes)

@@ -13,7 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from widemargin.estimators.calibration import FOLDS, CalibratedClassifier, fitted_sigmoids, warn_of_early_folds
+from widemargin.estimators.calibration import (
+    FOLDS,
+    CalibratedClassifier,
+    fitted_sigmoids,
+    joined,
+    warn_of_early_folds,
+)
 from widemargin.estimators.out_of_fold import content_folds
 from widemargin.estimators.report import plain
 from widemargin.estimators.validation import Accepts, require_choice, require_fraction, warn_if_gamma_is_unused
@@ -173,8 +179,8 @@ class NuSVC(CalibratedClassifier):
                 self._held_out_values(rows, weights_of_all, folds, *pair, **how)
                 for pair in zip(problems, solutions, strict=True)
             ]
-            warn_of_early_folds(found, stacklevel=3)
-            values = [one.values for one in found]
+            values, reasons = joined(found)
+            warn_of_early_folds(reasons, stacklevel=3)
             self.sigmoids_ = fitted_sigmoids(self.calibration_method, scheme, problems, values, weights)
         self._tell(lambda: self._remark(X, labels, weights_of_all))
         self._warn_of_missing_margins(solutions)

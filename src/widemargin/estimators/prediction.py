@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import combinations, pairwise
 from operator import add
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin.kernels.rows import BLOCK_ENTRIES, KernelParameters, call_kernel, core_samples, count, prepared, take
+from widemargin.kernels.rows import (
+    BLOCK_ENTRIES,
+    KernelParameters,
+    RowSource,
+    call_kernel,
+    core_samples,
+    count,
+    prepared,
+    take,
+)
 from widemargin.runtime import Allowance, single_threaded_blas
 
 Matrix = NDArray[np.float64]
@@ -66,6 +76,9 @@ class Layout:
     functions: tuple[tuple[tuple[int, int], ...], ...]
 
 
+#: Decision values that exist at a time where only what they say of the classes is kept.
+BLOCK_VALUES = 2**21
+
 #: Rows of the products that the core has BLAS compute, and multiplications that BLAS makes without further threads.
 ROWS_OF_A_PRODUCT, PRODUCT_OF_ONE_THREAD = 64, 2**18
 
@@ -116,6 +129,17 @@ def shared_layout(groups: int, functions: int) -> Layout:
 LAYOUTS = {"ovo": pairwise_layout, "ovr": against_all_layout}
 
 
+def tallied(values: Matrix, n_classes: int, rule: str) -> Matrix:
+    """Return what decision values of pairs, (n_samples, n_pairs), say of the classes, (n_samples, n_classes).
+
+    Examples
+    --------
+    >>> tallied(np.array([[2.0, -0.5, 0.0]]), 3, "votes-alone").tolist()
+    [[1.0, 0.0, 2.0]]
+    """
+    return np.asarray(_core.tallied(np.ascontiguousarray(values.T, dtype=np.float64), n_classes, rule))
+
+
 @dataclass(frozen=True)
 class Expansion:
     """Support vectors by their places in the training data, sorted by group, and the coefficients of the functions.
@@ -127,6 +151,16 @@ class Expansion:
     n_support: NDArray[np.int32]
     dual_coef: Matrix
     intercept: Matrix
+
+
+class KnownFunctions(Protocol):
+    """Decision functions whose values on some samples are known without computing them."""
+
+    def __call__(self, X: Any) -> Matrix:
+        """Return the values of all functions, (n_samples, n_functions)."""
+
+    def tallied(self, X: Any, rule: str) -> Matrix:
+        """Return what the functions of pairs say of the classes, as :meth:`DecisionFunctions.tallied` does."""
 
 
 @dataclass(frozen=True)
@@ -202,13 +236,11 @@ class DecisionFunctions:
         if kernel.kernel == "precomputed":
             return self._combined(X[:, self.support].astype(np.float64), dual_coef) + intercept
         if not callable(kernel.kernel):
-            support, new = kernel.rows_of(self.support_vectors), core_samples(kernel.mapped(X))
+            support, new = self._in_core(X)
             # Where every function has a row of coefficients for all support vectors, these are one group.
             whole = len(self.layout.functions) == self.layout.rows
             sizes = [n_vectors] if whole else np.asarray(self.n_support).tolist()
-            # BLAS takes no threads for products of so few numbers; saying so takes a tenth of the time of a sample.
-            few = ROWS_OF_A_PRODUCT * new.size * (self.n_features or 1) <= PRODUCT_OF_ONE_THREAD
-            with nullcontext() if few else single_threaded_blas():
+            with self._blas_for(new):
                 values = _core.decision_values(support, new, dual_coef, sizes, self.in_double, self.n_threads)
             return np.asarray(values).T + intercept
         rows, function = max(1, BLOCK_ENTRIES // n_vectors), kernel.kernel
@@ -219,6 +251,48 @@ class DecisionFunctions:
         )
         evaluated = (Allowance(self.n_threads).run(call_kernel, function, block, vectors) for block in blocks)
         return np.vstack([self._combined(K, dual_coef) for K in evaluated]) + intercept
+
+    @property
+    def counts_in_core(self) -> bool:
+        """Whether values of pairs are counted while they are computed: there are more of them than support vectors."""
+        in_core = isinstance(self.kernel.kernel, str) and self.kernel.kernel != "precomputed"
+        many = len(self.layout.functions) > len(self.support) > 0
+        return in_core and many and self.layout == pairwise_layout(self.layout.groups)
+
+    def tallied(self, X: Any, rule: str) -> Matrix:
+        """Evaluate the functions of all pairs of classes; return what they say of the classes, (n_samples, n_classes).
+
+        `rule` is one of :meth:`widemargin.estimators.multi_class.OneVersusOne.confidences`, or "votes-alone". The
+        values themselves are never there all at once.
+        """
+        n_classes = self.layout.groups
+        if self.counts_in_core:
+            support, new = self._in_core(X)
+            intercept = np.asarray(self.intercept, dtype=np.float64)
+            dual_coef = np.ascontiguousarray(as_dense(self.dual_coef))
+            sizes = np.asarray(self.n_support).tolist()
+            with self._blas_for(new):
+                return np.asarray(
+                    _core.pair_votes(support, new, dual_coef, sizes, intercept, rule, self.in_double, self.n_threads)
+                )
+        return np.vstack([tallied(values, n_classes, rule) for _, values in self.values_in_blocks(X)])
+
+    def values_in_blocks(self, X: Any) -> Iterator[tuple[int, Matrix]]:
+        """Evaluate all functions on some samples at a time; give the number of the first of them, too."""
+        n, rows = count(X), max(1, BLOCK_VALUES // len(self.layout.functions))
+        if n <= rows:
+            yield 0, self.values(X)
+            return
+        for begin in range(0, n, rows):
+            yield begin, self.values(take(X, np.arange(begin, min(begin + rows, n))))
+
+    def _in_core(self, X: Any) -> tuple[RowSource, _core.Samples]:
+        return self.kernel.rows_of(self.support_vectors), core_samples(self.kernel.mapped(X))
+
+    def _blas_for(self, new: _core.Samples) -> AbstractContextManager[None]:
+        # BLAS takes no threads for products of so few numbers; saying so takes a tenth of the time of a sample.
+        few = ROWS_OF_A_PRODUCT * new.size * (self.n_features or 1) <= PRODUCT_OF_ONE_THREAD
+        return nullcontext() if few else single_threaded_blas()
 
     def _linear_values(self, X: Any) -> Matrix:
         weights = self.linear_weights()

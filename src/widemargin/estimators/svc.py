@@ -269,7 +269,8 @@ class SVC(CalibratedClassifier):
         if self.warm_start:
             self._last = (self.classes_.tolist(), bounds, starting_points(solutions, len(bounds)))
         if calibrated:
-            problems = problems[: len(solutions)]  # where time ran out, there are no others
+            if not in_time:
+                problems = problems[: len(solutions)]
             samples = None if self.kernel == "precomputed" or self._takes_objects else X
             values = values_of_folds(samples, rows, labels, bounds, problems, solutions, **how, **loss)
             self.sigmoids_ = fitted_sigmoids(self.calibration_method, scheme, problems, values, weights)

@@ -21,7 +21,7 @@ for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain as concatenated
 from typing import Any
@@ -70,6 +70,12 @@ MOST_ROUNDING, TOLERANCES, TOLERANCES_OF_NUMBERS = 1e-4, 100.0, 10.0
 
 #: Rounding of a kernel matrix may take so much of the distance between the quartiles of what is computed from it.
 MOST_BLUR = 1e-3
+
+#: Of so many chains side by side, one may be blurred by chance: values of a few samples may be about 0 by right.
+MANY_CHAINS = 100
+
+#: Chains side by side of so few variables are solved from nothing (cpp/core/chain/side_by_side.hpp).
+HARDLY_ANY_VARIABLES = 64
 
 #: Bytes that chains side by side may keep of a kernel from link to link: what one solver may take for itself.
 KEPT_BYTES = 2**28
@@ -332,16 +338,35 @@ class ChainKernel:
             return False
         return chains.least_ridge == np.inf or chains.least_ridge >= self._lost_in_rounding()
 
-    def solve_together(self, chains: SideBySide, start: Vector | None, stop: StopRule) -> Iterator[LinkSolution]:
-        """Solve chains side by side, all links at once or one by one; ends before a link that needs exact rows."""
+    def solve_together(
+        self, chains: SideBySide, start: Vector | None, stop: StopRule, rules: Sequence[str] = ()
+    ) -> Iterator[LinkSolution]:
+        """Solve chains side by side, all links at once or one by one; ends before a link that needs exact rows.
+
+        With `rules`, the names of ways to count what pairs say of the classes (:func:`estimators.prediction.tallied`),
+        solutions have these numbers instead of decision values.
+        """
         assert self.matrix is not None
         sizes = np.diff(chains.begins)
         keeps = 4 * int(sizes @ sizes) <= self.kept_bytes
         limits = limits_of(stop)
-        held = _core.Lanes(self.matrix, chains.problems, chains.asked, start, keeps, **limits, signal=stop.signal.core)
+        counted = chains.names if rules else None
+        assert counted is not None or not rules
+        held = _core.Lanes(
+            self.matrix,
+            chains.problems,
+            chains.asked,
+            start,
+            counted,
+            chains.n_classes,
+            list(rules),
+            keeps,
+            **limits,
+            signal=stop.signal.core,
+        )
         while found := held.advance(1 if self.one_by_one else chains.n_links):
             for solved in found:
-                one = _joint(chains, solved)
+                one = _joint(chains, solved, rules)
                 if not self._suffices(one, stop, TOLERANCES):
                     return
                 yield one
@@ -435,7 +460,8 @@ class SideBySide:
 
     Variables of all chains, of the samples `ids`, stand one after the other, those of chain c from ``begins[c]`` on.
     `asked` are the samples whose decision values will be asked for. Without an intercept (`any_sum`), every chain has a
-    variable more, its last one.
+    variable more, its last one. `names` has the numbers of the two classes of each chain, among `n_classes`, where they
+    are pairs.
     """
 
     ids: Ids
@@ -445,49 +471,62 @@ class SideBySide:
     any_sum: bool
     problems: _core.LaneProblems
     least_ridge: float
+    names: NDArray[np.int32] | None = None
+    n_classes: int = 0
+
+    @property
+    def start_from_nothing(self) -> bool:
+        """Whether all chains are so small that they are solved sooner than a start is made."""
+        return int(np.diff(self.begins).max(initial=0)) <= HARDLY_ANY_VARIABLES
 
     @classmethod
     def of(
         cls,
-        samples: Sequence[Ids],
-        signs: Sequence[Vector],
+        samples: tuple[Ids, NDArray[np.intp], Vector],
         bounds: Sequence[Vector],
         ridges: Sequence[Vector] | None,
         asked: NDArray[Any],
         any_sum: bool,
+        names: NDArray[Any] | None = None,
+        n_classes: int = 0,
     ) -> SideBySide:
         """Build the problems of two-class machines.
 
         Parameters
         ----------
-        samples, signs : sequence of ndarray
-            The samples of each chain and their labels, 1 and -1.
+        samples : tuple of ndarray
+            The samples of all chains, one chain after the other, how many each has, and their labels, 1 and -1: see
+            :func:`widemargin.machines.classifier.side_by_side`.
         bounds, ridges : sequence of ndarray of shape (n,)
             For each link, the largest coefficients of all samples and, with the square loss, what it adds to the
             diagonal of the kernel.
         asked : ndarray of int
         any_sum : bool
+        names : ndarray of shape (n_chains, 2), optional
+        n_classes : int, default=0
         """
-        ids, labels = np.concatenate(samples).astype(np.int32), np.concatenate(signs)
-        sizes = np.array([len(own) for own in samples])
+        ids, sizes, labels = samples
         ridge = None if ridges is None else np.array([own[ids] for own in ridges])
         spare = RESEMBLES_NOTHING if any_sum else None
         prices = np.array([own[ids] for own in bounds])
         problems, begins, ids = two_class_problems(ids, sizes, labels, prices, ridge, spare)
         least = np.inf if ridge is None else float(np.min(ridge, where=ridge > 0, initial=np.inf))
-        return cls(ids, begins, asked.astype(np.int32), len(bounds), any_sum, problems, least)
+        pairs = None if names is None else np.ascontiguousarray(names, dtype=np.int32)
+        return cls(ids, begins, asked.astype(np.int32), len(bounds), any_sum, problems, least, pairs, n_classes)
 
 
 @dataclass(frozen=True, slots=True)
 class JointSolution(Solution):
     """Solutions of a link of chains side by side: coefficients of all variables; the outcome is that of all together.
 
-    `intercepts` has a number for each chain, `values` a row of decision values of the samples asked for.
+    `intercepts` has a number for each chain, `values` a row of decision values of the samples asked for; or, where they
+    were only counted, `said` has what they say of the classes of these samples, by rule.
     """
 
     chains: SideBySide = field(kw_only=True)
     intercepts: Vector = field(kw_only=True)
-    values: Vector = field(kw_only=True)
+    values: NDArray[np.float64] | None = field(kw_only=True)
+    said: Mapping[str, NDArray[np.float64]] = field(kw_only=True)
 
     def each(self) -> Iterator[Solution]:
         """Give the solution of each chain, over its own samples."""
@@ -496,7 +535,7 @@ class JointSolution(Solution):
             yield Solution(self.alpha[begin:end], np.zeros(end - begin), intercept, self.outcome)
 
 
-def _joint(chains: SideBySide, solved: _core.SolvedLanes) -> LinkSolution:
+def _joint(chains: SideBySide, solved: _core.SolvedLanes, rules: Sequence[str]) -> LinkSolution:
     outcome = Outcome(
         reason=solved.reason,
         kkt_violation=float(solved.kkt_violations.max()),
@@ -508,10 +547,23 @@ def _joint(chains: SideBySide, solved: _core.SolvedLanes) -> LinkSolution:
     )
     intercepts = np.zeros(len(solved.intercepts)) if chains.any_sum else solved.intercepts
     solution = JointSolution(
-        solved.alpha, np.empty(0), 0.0, outcome, chains=chains, intercepts=intercepts, values=solved.values
+        solved.alpha,
+        np.empty(0),
+        0.0,
+        outcome,
+        chains=chains,
+        intercepts=intercepts,
+        values=None if rules else solved.values,
+        said=dict(zip(rules, np.split(solved.values, len(rules)), strict=True)) if rules else {},
     )
-    rounding, blur = float(solved.roundings.max()), float(solved.blurs.max())
-    return LinkSolution(solution, solved.repeated, rounding=rounding, blur=blur)
+    return LinkSolution(solution, solved.repeated, rounding=float(solved.roundings.max()), blur=_joint_blur(solved))
+
+
+def _joint_blur(solved: _core.SolvedLanes) -> float:
+    """Return the largest blur of chains but for one in a hundred: by chance, a few of very many look blurred."""
+    blurs = solved.blurs
+    most = len(blurs) - 1 - len(blurs) // MANY_CHAINS
+    return float(np.partition(blurs, most)[most])
 
 
 def solve_clearly(

@@ -12,7 +12,6 @@ more variable, which has nothing in common with any other and no bounds, takes i
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar, overload
@@ -58,6 +57,47 @@ SMALL_PROBLEM = 512
 
 #: What the square loss adds to the diagonal stays below this; a sample that would exceed it counts for nothing.
 LARGEST_RIDGE = 1e30
+
+
+class PairTable(Sequence[Pair]):
+    """Pairs of classes as a table of two columns: there may be too many to make objects of.
+
+    Examples
+    --------
+    >>> pairs = PairTable(np.array([[0, 1], [0, 2], [1, 2]]))
+    >>> pairs[1], list(pairs[1:])
+    ((0, 2), [(0, 2), (1, 2)])
+    """
+
+    def __init__(self, numbers: NDArray[np.intp]) -> None:
+        self.numbers = numbers
+
+    @classmethod
+    def of(cls, pairs: Sequence[Pair]) -> PairTable:
+        """Write pairs into a table, if they are in none."""
+        return pairs if isinstance(pairs, PairTable) else cls(np.array(pairs, dtype=np.intp).reshape(-1, 2))
+
+    @classmethod
+    def among(cls, classes: NDArray[np.intp]) -> PairTable:
+        """Return all pairs of some classes, those of the first class first."""
+        first, second = np.triu_indices(len(classes), 1)
+        return cls(np.stack([classes[first], classes[second]], axis=1))
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, at: int) -> Pair: ...
+    @overload
+    def __getitem__(self, at: slice) -> PairTable: ...
+    def __getitem__(self, at: int | slice) -> Pair | PairTable:
+        if isinstance(at, slice):
+            return PairTable(self.numbers[at])
+        first, second = self.numbers[at].tolist()
+        return first, second
+
+    def __iter__(self) -> Iterator[Pair]:
+        return iter([(first, second) for first, second in self.numbers.tolist()])
 
 
 @dataclass(frozen=True)
@@ -173,7 +213,7 @@ class ClassPairs(Sequence[PairSamples]):
     Examples
     --------
     >>> pairs = ClassPairs(np.array([0, 2, 0, 1]), 3, np.array([1.0, 1.0, 1.0, 0.0]))
-    >>> pairs.names, pairs[0].ids.tolist(), pairs[0].signs.tolist()
+    >>> list(pairs.names), pairs[0].ids.tolist(), pairs[0].signs.tolist()
     ([(0, 2)], [0, 2, 1], [1.0, 1.0, -1.0])
     """
 
@@ -185,7 +225,7 @@ class ClassPairs(Sequence[PairSamples]):
         order = used[np.argsort(own.astype(np.uint16) if n_classes <= 2**16 else own, kind="stable")]
         self._order, self._sizes = order, sizes
         self._known: dict[Pair, PairSamples] = {}
-        self.names = list(itertools.combinations(np.flatnonzero(sizes).tolist(), 2))
+        self.names = PairTable.among(np.flatnonzero(sizes))
         self.n_samples, self.largest = len(order), int(np.sort(sizes)[-2:].sum())
 
     def __len__(self) -> int:
@@ -206,7 +246,7 @@ class ClassPairs(Sequence[PairSamples]):
 
     def side_by_side(self, names: Sequence[Pair]) -> tuple[NDArray[np.int32], NDArray[np.intp], Vector]:
         """Return the samples of several pairs, one pair after the other, how many each has, and their labels."""
-        classes = np.array(names, dtype=np.intp).ravel()
+        classes = PairTable.of(names).numbers.ravel()
         sizes = self._sizes[classes]
         before = np.cumsum(sizes) - sizes  # of the samples of each class, where they begin in the result
         starts = np.cumsum(self._sizes) - self._sizes
@@ -274,6 +314,16 @@ def _whole_matrix(
         return None  # as the solver will say itself
 
 
+def _rows_for_pairs(
+    rows: RowSource, labels: NDArray[np.intp], pairs: ClassPairs, options: SolverOptions, stop: StopRule
+) -> tuple[RowSource, SolverOptions, int]:
+    """Let pairs share kernel values: all of them at once, or those of a class; return how many were computed, too."""
+    matrix = _whole_matrix(rows, pairs, options, stop)
+    if matrix is not None:
+        return row_source(matrix, kernel="precomputed"), options, matrix.size
+    return (*share_class_rows(rows, labels, options), 0)
+
+
 def _with_ridge_and_spare_variable(rows: RowSource, ridge: Vector | None, fit_intercept: bool) -> RowSource:
     """Derive the kernel of machines with a square loss or without intercept.
 
@@ -309,7 +359,7 @@ class _Formulation:
     ) -> SolvedPairs:
         """Solve the problems of some pairs, whose samples, bounds and starts are given one pair after the other."""
         ids, sizes, signs = samples
-        prices = np.full((1, len(ids)), np.inf) if self.squared else bounds[np.newaxis]
+        prices = (np.where(bounds > 0, np.inf, 0.0) if self.squared else bounds)[np.newaxis]
         spare = None if self.fit_intercept else self.n_samples
         problems, begins, _ = two_class_problems(ids, sizes, signs, prices, spare=spare)
         if start is not None and spare is not None:
@@ -367,13 +417,9 @@ def solve_pairs(
     """
     hard = bool(np.isinf(bounds).any())
     pairs = ClassPairs(labels, n_classes, bounds) if problems is None else problems
-    matrix = None
+    computed = 0
     if not hard and isinstance(pairs, ClassPairs) and len(pairs) > 1:
-        matrix = _whole_matrix(rows, pairs, options, stop)
-        if matrix is None:
-            rows, options = share_class_rows(rows, labels, options)
-        else:
-            rows = row_source(matrix, kernel="precomputed")
+        rows, options, computed = _rows_for_pairs(rows, labels, pairs, options, stop)
     squared, kernel = squared and not hard, rows
     if squared or not fit_intercept:
         kernel = _with_ridge_and_spare_variable(rows, ridge_of(bounds) if squared else None, fit_intercept)
@@ -382,17 +428,59 @@ def solve_pairs(
         return _solve_hard(pairs, bounds, formulation, rows.diagonal(), starts or {}, stop)
     parts: list[SolvedPairs] = []
     for some in in_turns(range(len(pairs)), stop) if len(pairs) else ():
-        names, samples = _side_by_side(pairs, some)
+        names, samples = side_by_side(pairs, some)
         parts.append(formulation.solve(names, samples, bounds[samples[0]], _starts_of(names, samples, starts), stop))
     found = SolvedPairs.joined(parts) if parts else SolvedPairs.of([])
-    if matrix is None:
+    if computed == 0:
         return found
     outcomes = found.outcomes.copy()
-    outcomes[0, COLUMNS["kernel_evaluations"]] += matrix.size  # the first pair pays for it
+    outcomes[0, COLUMNS["kernel_evaluations"]] += computed  # the first pair pays for it
     return replace(found, outcomes=outcomes)
 
 
-def _side_by_side(
+def solve_without(
+    rows: RowSource,
+    labels: NDArray[np.intp],
+    pairs: ClassPairs,
+    bounds: Vector,
+    folds: NDArray[np.intp],
+    *,
+    stop: StopRule,
+    options: SolverOptions,
+    squared: bool,
+    fit_intercept: bool,
+) -> Iterator[tuple[int, SolvedPairs]]:
+    """Train the pairs without each fold in turn, as :func:`solve_pairs` does; bounds are finite.
+
+    Samples held out stay variables, whose box is [0, 0]: the gradient tells their values. Pairs that a fold takes no
+    sample of, or all samples of a class, are left out; so are folds that time did not suffice to begin with.
+
+    Yields
+    ------
+    fold, solutions
+    """
+    rows, options, _ = _rows_for_pairs(rows, labels, pairs, options, stop)
+    kernel = rows
+    if squared or not fit_intercept:
+        kernel = _with_ridge_and_spare_variable(rows, ridge_of(bounds) if squared else None, fit_intercept)
+    formulation = _Formulation(kernel, len(bounds), squared, fit_intercept, options)
+    numbers = pairs.names.numbers
+    used = bounds > 0
+    sizes = np.bincount(labels[used], minlength=int(numbers.max()) + 1)
+    for fold in np.unique(folds[used]).tolist():
+        out = np.bincount(labels[used & (folds == fold)], minlength=len(sizes))
+        of_pairs, left = out[numbers], (sizes - out)[numbers]
+        able = numbers[(of_pairs > 0).any(axis=1) & (left > 0).all(axis=1)]
+        prices = np.where(folds == fold, 0.0, bounds)
+        for some in in_turns(range(len(able)), stop) if len(able) else ():
+            names = PairTable(able[some[0] : some[-1] + 1])
+            samples = pairs.side_by_side(names)
+            yield fold, formulation.solve(names, samples, prices[samples[0]], None, stop)
+        if stop.late:
+            return
+
+
+def side_by_side(
     pairs: Sequence[PairSamples], which: Sequence[int]
 ) -> tuple[Sequence[Pair], tuple[NDArray[np.int32], NDArray[np.intp], Vector]]:
     """Return the names of some pairs and their samples, how many each has, and their labels."""

@@ -14,8 +14,6 @@ that do.
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,15 +50,14 @@ def coupled(pairs: Matrix, n_classes: int) -> Matrix:
     """
     pairs = np.clip(pairs, LEAST, 1.0 - LEAST)
     found = np.empty((len(pairs), n_classes))
+    first, second = np.triu_indices(n_classes, 1)
     step = max(1, BLOCK_ENTRIES // n_classes**2)
     for begin in range(0, len(pairs), step):
         some = pairs[begin : begin + step]
-        Q = np.zeros((len(some), n_classes, n_classes))
-        for column, (i, j) in enumerate(combinations(range(n_classes), 2)):
-            wins, loses = some[:, column], 1.0 - some[:, column]
-            Q[:, i, i] += loses**2
-            Q[:, j, j] += wins**2
-            Q[:, i, j] = Q[:, j, i] = -wins * loses
+        beats = np.zeros((len(some), n_classes, n_classes))  # beats[:, i, j] is r_ij
+        beats[:, first, second], beats[:, second, first] = some, 1.0 - some
+        Q = -beats * beats.transpose(0, 2, 1)
+        Q[:, range(n_classes), range(n_classes)] = np.square(beats).sum(axis=1)
         solved = np.linalg.solve(Q + 1.0, np.ones((len(some), n_classes, 1)))[..., 0]
         found[begin : begin + step] = np.maximum(solved, 0.0)
     return np.asarray(found / found.sum(axis=1, keepdims=True))

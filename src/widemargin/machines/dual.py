@@ -213,6 +213,16 @@ def row_of(outcome: Any, intercept: float = 0.0) -> list[float]:
     return [float(numbers[name]) for name in COLUMNS]
 
 
+def joint_outcome(table: NDArray[np.float64]) -> Outcome:
+    """Read a table of outcomes as that of all problems together; the reason is the first that is no convergence."""
+    reasons = table[:, COLUMNS["reason"]]
+    others = np.flatnonzero(reasons != _core.REASONS.index("converged"))
+    row = table.sum(axis=0)
+    row[COLUMNS["reason"]] = reasons[others[0]] if len(others) else _core.REASONS.index("converged")
+    row[COLUMNS["kkt_violation"]] = table[:, COLUMNS["kkt_violation"]].max()
+    return outcome_of(row)
+
+
 @dataclass(frozen=True, slots=True)
 class Solution:
     """A point, its gradient y - Ka (recomputed; in float64 where it decides the violation), intercept, and outcome.

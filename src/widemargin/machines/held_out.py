@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,17 @@ from numpy.typing import NDArray
 from widemargin import _core
 from widemargin.kernels.rows import RowSource, derived_rows
 from widemargin.machines.chain import Chain, ChainKernel, Link
-from widemargin.machines.classifier import PairSamples, PairSolution, box, ridge_of, typical
-from widemargin.machines.dual import Solution, SolverOptions, StopRule, Vector, taking_part, values_of
+from widemargin.machines.classifier import (
+    ClassPairs,
+    PairSamples,
+    PairSolution,
+    PairTable,
+    box,
+    ridge_of,
+    solve_without,
+    typical,
+)
+from widemargin.machines.dual import COLUMNS, Solution, SolverOptions, StopRule, Vector, taking_part, values_of
 from widemargin.machines.hard_margins import solve_to_the_hard_end
 from widemargin.runtime import Stop, StopRequest, single_threaded_blas
 
@@ -63,6 +72,48 @@ class HeldOutValues:
 
     values: Vector
     reasons: tuple[str, ...]
+
+
+def held_out_of_small_pairs(
+    rows: RowSource,
+    labels: NDArray[np.intp],
+    pairs: ClassPairs,
+    bounds: Vector,
+    folds: Folds,
+    *,
+    stop: StopRule,
+    options: SolverOptions,
+    squared: bool,
+    fit_intercept: bool,
+) -> tuple[Vector, list[str]]:
+    """Train small pairs of classes without each fold, all of them together: there may be very many.
+
+    Returns
+    -------
+    values : ndarray
+        As :class:`HeldOutValues` has them, those of one pair after the other.
+    reasons : list of str
+        How the machines ended.
+    """
+    ids, sizes, _ = pairs.side_by_side(pairs.names)
+    values, reasons = np.full(len(ids), np.nan), np.zeros(0, dtype=np.intp)
+    ends = np.cumsum(sizes)
+    k = int(labels.max()) + 1
+    place = np.zeros((k, k), dtype=np.intp)  # of the first sample of a pair
+    first, second = pairs.names.numbers.T
+    place[first, second] = ends - sizes
+    how: Any = {"stop": stop, "options": options, "squared": squared, "fit_intercept": fit_intercept}
+    for fold, solved in solve_without(rows, labels, pairs, bounds, folds, **how):
+        own = np.diff(solved.begins)
+        signs = np.where(labels[solved.ids] == np.repeat(PairTable.of(solved.names).numbers[:, 0], own), 1.0, -1.0)
+        intercepts = np.repeat(solved.outcomes[:, COLUMNS["intercept"]], own)
+        first, second = PairTable.of(solved.names).numbers.T
+        at = np.repeat(place[first, second] - solved.begins[:-1], own) + np.arange(len(solved.ids))
+        out = folds[solved.ids] == fold
+        values[at[out]] = (signs - solved.gradient + intercepts)[out]
+        reasons = np.append(reasons, solved.outcomes[:, COLUMNS["reason"]].astype(np.intp))
+    found = [_core.REASONS[number] for number in reasons.tolist()]
+    return values, [*found, *(["time budget"] if stop.late else [])]
 
 
 def held_out_values(

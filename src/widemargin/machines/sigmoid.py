@@ -106,10 +106,8 @@ def fit_slope(
     """
     margins = np.asarray(signs, dtype=np.float64) * values
     counts = np.ones(len(margins)) if weights is None else np.asarray(weights, dtype=np.float64)
-    scale = float(np.abs(margins).max(initial=0.0))
-    slope = (
-        min(largest, _core.likeliest_slope(margins / scale, counts, largest * scale) / scale) if scale > 0.0 else 0.0
-    )
+    rows = margins[np.newaxis], np.ones((1, len(margins))), counts[np.newaxis]
+    slope = float(fit_slopes(*rows, np.array([largest]))[0])
     return Sigmoid(slope, 0.0, -float(counts @ np.logaddexp(0.0, -slope * margins)))
 
 
@@ -132,24 +130,64 @@ def slope_for_no_error(values: Vector, weights: Vector | None = None) -> float:
     >>> float(expit(-slope).round(4))
     0.1667
     """
+    counts = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
+    return float(slopes_for_no_error(values[np.newaxis], counts[np.newaxis])[0])
+
+
+def slopes_for_no_error(values: NDArray[np.float64], weights: NDArray[np.float64]) -> Vector:
+    """Return the slopes that :func:`slope_for_no_error` finds for the rows of a table of values, with their weights.
+
+    Examples
+    --------
+    >>> slopes_for_no_error(np.array([[1.0, -1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0]]), np.ones((2, 4))).round(3).tolist()
+    [1.609, 0.0]
+    """
     sizes = np.abs(values)
-    counts = np.where(sizes > 0.0, 1.0 if weights is None else weights, 0.0)
-    total, scale = float(counts.sum()), float(sizes[counts > 0.0].max(initial=0.0))
-    if not scale > 0.0:
-        return 0.0
-    wanted, sizes = total / (total + 2.0), sizes / scale
-    low, high = 0.0, 1.0
-    while counts @ expit(-high * sizes) > wanted:
-        low, high = high, 2.0 * high
-    slope = low
+    counts = np.where(sizes > 0.0, weights, 0.0)
+    totals, scales = counts.sum(axis=1), np.max(sizes, axis=1, where=counts > 0.0, initial=0.0)
+    found = np.zeros(len(values))
+    left = np.flatnonzero(scales > 0.0)  # rows that are still looked at
+    wanted, counts, sizes = totals[left] / (totals[left] + 2.0), counts[left], sizes[left] / scales[left, np.newaxis]
+
+    def claimed(slopes: Vector) -> NDArray[np.float64]:
+        return np.asarray(expit(-slopes[:, np.newaxis] * sizes))
+
+    low, high = np.zeros(len(left)), np.ones(len(left))
+    while (too_flat := (counts * claimed(high)).sum(axis=1) > wanted).any():
+        low, high = np.where(too_flat, high, low), np.where(too_flat, 2.0 * high, high)
+    slopes = low
     # The claimed number of errors falls and is convex in the slope: from the left, Newton's method never overshoots.
     for _ in range(MOST_STEPS):
-        doubt = expit(-slope * sizes)
-        step = float(counts @ doubt - wanted) / float(counts @ (sizes * doubt * (1.0 - doubt)))
-        slope += step
-        if abs(step) <= SLOPE_PRECISION * slope:
+        doubt = claimed(slopes)
+        fall = (counts * sizes * doubt * (1.0 - doubt)).sum(axis=1)
+        steps = ((counts * doubt).sum(axis=1) - wanted) / fall
+        slopes = slopes + steps
+        going = np.abs(steps) > SLOPE_PRECISION * slopes
+        found[left] = slopes / scales[left]
+        if not going.any():
             break
-    return slope / scale
+        left, slopes, wanted, counts, sizes = left[going], slopes[going], wanted[going], counts[going], sizes[going]
+    return found
+
+
+def fit_slopes(
+    values: NDArray[np.float64], signs: NDArray[np.float64], weights: NDArray[np.float64], largest: Vector
+) -> Vector:
+    """Find the slopes that :func:`fit_slope` finds for the rows of a table of values, each with a largest one.
+
+    Examples
+    --------
+    >>> values, signs = np.array([[-2.0, -1.0, 0.5, 1.0, 2.0]]), np.array([[-1.0, 1.0, -1.0, 1.0, 1.0]])
+    >>> fit_slopes(values, signs, np.ones((1, 5)), np.array([100.0])).round(4).tolist()
+    [0.7954]
+    """
+    margins = np.asarray(signs * values)
+    scales = np.abs(margins).max(axis=1, initial=0.0)
+    units = np.where(scales > 0.0, scales, 1.0)
+    margins = np.ascontiguousarray(margins / units[:, np.newaxis])
+    weights, steepest = np.ascontiguousarray(weights, dtype=np.float64), (largest * units).tolist()
+    found = np.array(list(map(_core.likeliest_slope, margins, weights, steepest))) / units
+    return np.where(scales > 0.0, np.minimum(largest, found), 0.0)
 
 
 def fit_platt(values: Vector, signs: Vector, weights: Vector | None = None) -> Sigmoid:

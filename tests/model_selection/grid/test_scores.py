@@ -18,6 +18,7 @@ from sklearn.metrics._scorer import _MultimetricScorer, _PassthroughScorer, _Sco
 from sklearn.model_selection import StratifiedKFold
 
 from widemargin import SVC, SVR, GridSearchCV, NuSVC, NuSVR, OneClassSVM
+from widemargin.estimators.prediction import tallied
 from widemargin.model_selection.grid.folds import ClassifierFold, RegressorFold
 from widemargin.model_selection.grid.grid_search import PlainSearchWarning
 from widemargin.model_selection.grid.scores import OF_CLASSES, OF_NUMBERS, ChainScores
@@ -63,6 +64,9 @@ class KnownClasses(ClassifierFold):
     def values(self, models: Any, found: Any, samples: Any) -> Any:
         return self.given
 
+    def tallied(self, models: Any, found: Any, samples: Any, rule: str) -> Any:
+        return tallied(self.given, len(self.classes), rule)
+
 
 class KnownNumbers(RegressorFold):
     """The same with numbers."""
@@ -99,7 +103,8 @@ def assert_agrees(
     assert scores is not None
     found = scores(fold, [model] * n_models, [[]] * n_models, fold.test)
     for own, score in zip(fold.given.reshape(n_models, len(y), -1), found, strict=True):
-        predicted = fold.classes[fold.predicted(model, own)]
+        numbers = own if len(fold.classes) == 2 else tallied(own, len(fold.classes), "votes")
+        predicted = fold.classes[fold.predicted(model, numbers)]
         expected = by_scorer(name, Said(fold.classes, own.ravel(), predicted), y)
         if score is not None:
             assert type(score) is float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from typing import Any
 
@@ -118,3 +119,44 @@ def test_models_of_a_search_meet_their_tolerance_in_float64(C: float, gamma: flo
 
     GridSearchCV(model, {"C": [C]}, cv=folds, scoring=violation, refit=False).fit(samples, y)
     assert max(seen) <= 1.001 * model.tol
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        {},
+        {"fit_intercept": False},
+        {"loss": "squared_hinge"},
+        {"multi_class": "ovr"},
+        {"decision_function_shape": "ovo"},
+        {"decision": "fuzzy-minimum", "class_weight": {3: 0.0}},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("gamma", [1e-8, 1.0])
+def test_many_classes_that_need_more_digits_are_scored_as_they_would_be_alone(
+    gamma: float, others: dict[str, Any]
+) -> None:
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(24), 4)
+    X = 3.0 * rng.normal(size=(24, 10))[y] + rng.normal(size=(len(y), 10))
+    y = np.where(y == 7, 8, y)
+    folds = list(StratifiedKFold(2).split(X, y))
+    folds[0] = (folds[0][0][y[folds[0][0]] != 5], folds[0][1])  # a class that training does not know
+    model = SVC(gamma=gamma, **others)
+    search = GridSearchCV(model, {"C": [0.1, 1.0, 1e3]}, cv=folds, refit=False).fit(X, y)
+    for C, score in zip([0.1, 1.0, 1e3], search.cv_results_["mean_test_score"], strict=True):
+        alone = cross_val_score(clone(model).set_params(C=C), X, y, cv=folds)
+        assert score == pytest.approx(alone.mean(), abs=1e-12)
+
+
+def test_hundreds_of_classes_that_need_more_digits_take_no_longer_than_fits() -> None:
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(120), 4)
+    X = 3.0 * rng.normal(size=(120, 10))[y] + rng.normal(size=(len(y), 10))
+    search = GridSearchCV(SVC(), {"gamma": [1e-8, 1.0]}, cv=2, refit=False)
+    began = time.process_time()
+    cross_val_score(SVC(gamma=1.0), X, y, cv=2)
+    alone, began = time.process_time() - began, time.process_time()
+    search.fit(X, y)
+    assert time.process_time() - began < 10.0 * alone + 2.0  # where pairs were taken one by one: 40 s

@@ -25,6 +25,7 @@ from searches import TOLERANCE, classifier, data, regressor
 from widemargin import SVC, SVDD, GridSearchCV, NuSVC, NuSVR, OneClassSVM
 from widemargin.machines import chain
 from widemargin.model_selection.grid import samples
+from widemargin.model_selection.grid.folds.classifier import PairwiseFold
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.grid.workers import pool
 from widemargin.model_selection.grid.workers.reports import Address
@@ -395,8 +396,13 @@ def test_kernel_values_of_a_chain_that_was_cut_short_are_counted_by_who_comes_ne
 @pytest.mark.parametrize("decision", ["votes", "fuzzy-minimum"])
 def test_machines_of_a_chain_predict_in_one_call(decision: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = data("iris")
-    winners, calls = SVC._winners, []
-    monkeypatch.setattr(SVC, "_winners", lambda self, values: (calls.append(len(values)), winners(self, values))[1])
+    predicted, calls = PairwiseFold.predicted, []
+
+    def counting(fold: Any, model: Any, numbers: Any) -> Any:
+        calls.append(len(numbers))
+        return predicted(fold, model, numbers)
+
+    monkeypatch.setattr(PairwiseFold, "predicted", counting)
     how: dict[str, Any] = {"param_grid": {"C": [0.1, 1.0, 10.0], "gamma": [0.1, 1.0]}, "cv": 3, "refit": False}
     together = GridSearchCV(SVC(decision=decision), **how).fit(X, y)
     assert calls == [3 * 50] * 6

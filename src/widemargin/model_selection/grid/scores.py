@@ -37,8 +37,8 @@ class Classified:
     fold : PairwiseFold
     model : estimator
         One of them.
-    values : ndarray of shape (n_models * n_samples, n_functions)
-        As :meth:`PairwiseFold.values` returns them.
+    values : ndarray of shape (n_models * n_samples, n)
+        As :meth:`PairwiseFold.numbers` returns them.
     samples : ndarray of int
     """
 
@@ -235,12 +235,13 @@ class ChainScores:
         self, fold: FoldModels, models: Sequence[Any], found: Sequence[Sequence[Solution]], samples: Indices
     ) -> list[Any]:
         """Score models on samples as scorers would: None stands for a model that they are to be asked about."""
-        values = fold.values(models, found, samples)
         shape = len(models), len(samples)
         said: Classified | Estimated
         if isinstance(fold, PairwiseFold):
+            values = fold.numbers(models, found, samples)
             said = Classified(fold, models[0], values, samples)
         else:
+            values = fold.values(models, found, samples)
             said = Estimated(fold.y[samples], values.reshape(shape))
         with np.errstate(all="ignore"):  # what is no number is not handed out
             scores = np.array([metric(said) for metric in self.metrics.values()])

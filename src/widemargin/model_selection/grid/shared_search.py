@@ -7,7 +7,6 @@ import traceback
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -328,8 +327,7 @@ class SharedSearch:
         (fold, prepared, _), solutions = setting, [link.solution for link in links]
         X_test, X_train = self.samples.to_score_on(number)
         if self._only_predicts:
-            values = partial(fold.values, [model], [solutions])
-            known = KnownValues(values, [(X_test, fold.test), (X_train, fold.train)])
+            known = KnownValues(fold, model, solutions, [(X_test, fold.test), (X_train, fold.train)])
             judged = fold.twin(model, known, solutions)
         else:
             judged = self._fitted(model, setting, solutions)

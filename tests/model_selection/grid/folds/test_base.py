@@ -2,7 +2,6 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import numpy as np
 import pytest
@@ -88,23 +87,28 @@ def test_models_of_a_chain_say_together_what_they_say_alone(kind, loss):
     values = fold.values(models, found, test)
     predicted = fold.predicted(models[0], values).reshape(2, -1)
     for model, solutions, own in zip(models, found, predicted, strict=True):
-        twin = fold.twin(model, KnownValues(partial(fold.values, [model], [solutions]), [(X, test)]), solutions)
+        twin = fold.twin(model, KnownValues(fold, model, solutions, [(X, test)]), solutions)
         np.testing.assert_array_equal(twin.predict(X), fold.classes[own])
         correct = np.count_nonzero(own == fold.numbers_of(test))
         assert 0 < correct == np.count_nonzero(twin.predict(X) == y[test]) < len(test)
 
 
-def test_values_of_a_chain_that_leaves_its_matrix_are_those_of_its_models():
+@pytest.mark.parametrize("shape", ["ovo", "ovr"])
+def test_values_of_a_chain_that_leaves_its_matrix_are_those_of_its_models(shape):
     """Where the digits of the matrix run out, the pairs of a chain go on one after the other."""
     X = np.random.default_rng(1).normal(size=(45, 2))
     y, samples = np.arange(45) % 3, np.arange(45)
-    fold, models = ClassifierFold(y, samples[:30], samples[30:], np.ones(45), samples), [SVC(C=C) for C in (0.1, 1.0)]
+    fold = ClassifierFold(y, samples[:30], samples[30:], np.ones(45), samples)
+    models = [SVC(C=C, decision_function_shape=shape) for C in (0.1, 1.0)]
     rows = row_source(X, kernel="rbf", gamma=1.0)
     (together, _), (_, alone) = (
         [[link.solution for link in links] for links in fold.solve(models, X, kernel, StopRule())]
         for kernel in (ChainKernel(rows, kernel_matrix(X, gamma=1.0)), ChainKernel(rows))
     )
     assert (len(together), len(alone)) == (1, 3)
-    values = fold.values(models, [together, alone], samples)
-    parts = [fold.values([model], [own], samples) for model, own in zip(models, (together, alone), strict=True)]
+    of = (
+        fold.values if shape == "ovo" else fold.numbers
+    )  # what pairs say is all that is kept unless values are asked for
+    values = of(models, [together, alone], samples)
+    parts = [of([model], [own], samples) for model, own in zip(models, (together, alone), strict=True)]
     np.testing.assert_array_equal(values, np.concatenate(parts))

@@ -8,7 +8,7 @@ parameters of a candidate, which knows its decision values on the fold's own sam
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -179,6 +179,12 @@ class FoldModels(ABC):
             Those of all samples by the first model, then by the next.
         """
 
+    def tallied(
+        self, models: Sequence[Any], found: Sequence[Sequence[Solution]], samples: Indices, rule: str
+    ) -> NDArray[np.float64]:
+        """Return what the functions of pairs of classes say of samples, (n_models * n_samples, n_classes)."""
+        raise NotImplementedError(f"{type(self).__name__} has no pairs of classes.")
+
     @abstractmethod
     def twin(self, model: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return `model` as if it had been fitted on the fold, for scorers that only predict its samples."""
@@ -196,14 +202,23 @@ class FoldModels(ABC):
 class KnownValues:
     """Decision values of the samples of a fold, by the very object that holds the samples, and their numbers."""
 
-    def __init__(self, values: Callable[[Indices], NDArray[np.float64]], known: Sequence[tuple[Any, Indices]]) -> None:
-        self._values, self._known = values, known
+    def __init__(
+        self, fold: FoldModels, model: Any, solutions: Sequence[Solution], known: Sequence[tuple[Any, Indices]]
+    ) -> None:
+        self._fold, self._models, self._found, self._known = fold, [model], [solutions], known
 
     def __call__(self, X: Any) -> NDArray[np.float64]:
         """Return the decision values of the samples that `X` stands for."""
+        return self._fold.values(self._models, self._found, self._samples(X))
+
+    def tallied(self, X: Any, rule: str) -> NDArray[np.float64]:
+        """Return what the functions of pairs say of the classes of the samples that `X` stands for."""
+        return self._fold.tallied(self._models, self._found, self._samples(X), rule)
+
+    def _samples(self, X: Any) -> Indices:
         for known, samples in self._known:
             if known is X:
-                return self._values(samples)
+                return samples
         raise ValueError(
             "A scorer asked a model of the search about other samples than those of its fold; pass a scorer that "
             "predicts the samples it is given."

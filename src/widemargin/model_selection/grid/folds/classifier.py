@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import combinations
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from widemargin import _core
+from widemargin.estimators.calibration import FROM_SEARCH
 from widemargin.estimators.classifier import KernelClassifier
-from widemargin.estimators.multi_class import in_scikit_learns_sign
+from widemargin.estimators.multi_class import counted, in_scikit_learns_sign, numbers_of_pairs
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.out_of_fold import function_name
+from widemargin.estimators.prediction import BLOCK_VALUES, tallied
 from widemargin.estimators.svc import SVC
-from widemargin.kernels.rows import KernelParameters
+from widemargin.kernels.rows import KernelParameters, row_source
 from widemargin.machines.chain import Chain, ChainKernel, Ids, JointSolution, Link, LinkSolution, SideBySide
 from widemargin.machines.classifier import (
-    OTHERS,
     ClassPairs,
     PairSamples,
     PairSolution,
+    PairTable,
+    SolvedPairs,
     box,
+    side_by_side,
+    solve_pairs,
     typical,
 )
-from widemargin.machines.dual import Solution, StopRule, Vector, values_of_each
+from widemargin.machines.dual import COLUMNS, Solution, StopRule, Vector, cache_bytes, joint_outcome, values_of_each
 from widemargin.machines.hard_margins import solve_to_the_hard_end
 from widemargin.machines.nu_classifier import solve_nu_chain
 from widemargin.machines.one_against_all import ABSENT, classes_against_all
@@ -68,16 +74,41 @@ class FoldPair:
         return signs if self.ids is None else signs[self.ids]
 
 
+class FoldPairs(Sequence[FoldPair]):
+    """The decision functions of a fold, each made when it is asked for: there may be very many."""
+
+    def __init__(self, problems: Sequence[PairSamples], classes: NDArray[Any], others: Indices | None, n: int) -> None:
+        self.problems, self._classes, self._others, self._n = problems, classes, others, n
+        self._known: dict[int, FoldPair] = {}
+
+    def __len__(self) -> int:
+        return len(self.problems)
+
+    @overload
+    def __getitem__(self, at: int) -> FoldPair: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[FoldPair]: ...
+    def __getitem__(self, at: int | slice) -> FoldPair | list[FoldPair]:
+        if isinstance(at, slice):
+            return [self[number] for number in range(*at.indices(len(self)))]
+        if at not in self._known:
+            own = self.problems[at]
+            self._known[at] = FoldPair(own, function_name(self._classes, own.pair), self._others, self._n)
+        return self._known[at]
+
+
 @dataclass(frozen=True)
 class Scheme:
     """The two-class problems of a fold, and the column of each among the decision functions.
 
-    `constants` are the values of functions that there is no problem for, since a class is absent.
+    Functions in the columns `absent` have the constant values `won`: there is no problem for them, since a class is
+    absent.
     """
 
-    pairs: list[FoldPair]
-    columns: list[int]
-    constants: Mapping[int, float]
+    pairs: FoldPairs
+    columns: Indices
+    absent: Indices
+    won: Vector
     n_functions: int
 
 
@@ -124,40 +155,33 @@ class PairwiseFold(FoldModels):
         """Let the model check its prices against the classes of the fold."""
         self._bounds(model)
 
-    def scheme(self, model: KernelClassifier, stop: Stop | None = None) -> Scheme:
-        """Return the pairs of classes of a model, or each class against all others.
-
-        Where there are many, time may not suffice for all of them: the `stop` then raises.
-        """
+    def scheme(self, model: KernelClassifier) -> Scheme:
+        """Return the pairs of classes of a model, or each class against all others."""
         one_against_all = len(self.classes) > 2 and getattr(model, "multi_class", "ovo") == "ovr"
         if one_against_all not in self._schemes:
-            made = self._against_all if one_against_all else self._pairwise
-            self._schemes[one_against_all] = made(stop or Stop())
+            self._schemes[one_against_all] = self._against_all() if one_against_all else self._pairwise()
         return self._schemes[one_against_all]
 
-    def _pairwise(self, stop: Stop) -> Scheme:
+    def _pairwise(self) -> Scheme:
         """Let pairs decide; a class that is absent loses against any that is there."""
-        columns = {pair: column for column, pair in enumerate(combinations(range(len(self.classes)), 2))}
-        problems = ClassPairs(self.labels, len(self.classes), self.weights)
-        present = {c for pair in problems.names for c in pair}
-        won = {at: 1.0 if a in present else -1.0 for (a, b), at in columns.items() if (a in present) != (b in present)}
-        return Scheme(self._placed(problems, stop), [columns[pair] for pair in problems.names], won, len(columns))
+        k = len(self.classes)
+        problems = ClassPairs(self.labels, k, self.weights)
+        pairs = FoldPairs(problems, self.classes, self.asked if k > 2 else None, len(self.labels))
+        there = np.zeros(k, dtype=bool)
+        there[problems.names.numbers] = True
+        first, second = np.triu_indices(k, 1)
+        absent = np.flatnonzero(there[first] != there[second])
+        a, b = problems.names.numbers.T
+        columns = numbers_of_pairs(a, b, k)
+        return Scheme(pairs, columns, absent, np.where(there[first[absent]], 1.0, -1.0), len(first))
 
-    def _against_all(self, stop: Stop) -> Scheme:
+    def _against_all(self) -> Scheme:
         """Let each class stand against all others; one that is absent never wins."""
         problems = classes_against_all(self.labels, len(self.classes), self.weights)
-        columns = [one.pair[0] for one in problems]
-        lost = {c: ABSENT for c in range(len(self.classes)) if c not in columns}
-        return Scheme(self._placed(problems, stop), columns, lost, len(self.classes))
-
-    def _placed(self, problems: Sequence[PairSamples], stop: Stop) -> list[FoldPair]:
-        placed: list[FoldPair] = []
-        for own in problems:
-            if placed:
-                stop.check()
-            others = self.asked if len(self.classes) > 2 and own.pair[1] != OTHERS else None
-            placed.append(FoldPair(own, function_name(self.classes, own.pair), others, len(self.labels)))
-        return placed
+        columns = np.array([one.pair[0] for one in problems])
+        absent = np.setdiff1d(np.arange(len(self.classes)), columns)
+        pairs = FoldPairs(problems, self.classes, None, len(self.labels))
+        return Scheme(pairs, columns, absent, np.full(len(absent), ABSENT), len(self.classes))
 
     def _bounds(self, model: KernelClassifier) -> Vector:
         """Return the largest coefficients, by the weights of the training samples times those of their classes."""
@@ -202,6 +226,7 @@ class PairwiseFold(FoldModels):
         joint = {number: own[0] for number, own in enumerate(found) if isinstance(own[0], JointSolution)}
         places = np.searchsorted(self.asked, samples) if joint else samples
         for number, one in joint.items():
+            assert one.values is not None
             values[scheme.columns, number] = one.values[:, places]
         # Pairs are solved one after the other where the digits of the matrix run out.
         others = [number for number in range(len(found)) if number not in joint]
@@ -213,8 +238,7 @@ class PairwiseFold(FoldModels):
                 slack = None if prices is None else [ridge(_bounds_of_pair(pair, own))[at] for own in prices]
                 solutions = [found[number][at_pair] for number in others]
                 values[column, others] = values_of_each(solutions, pair.signs[at], slack, at)
-        for column, value in scheme.constants.items():
-            values[column] = value
+        values[scheme.absent] = scheme.won[:, np.newaxis, np.newaxis]
         return values.reshape(scheme.n_functions, -1).T
 
     def named_values(self, model: Any, solutions: Sequence[Solution]) -> Iterator[tuple[Hashable, Vector]]:
@@ -231,9 +255,35 @@ class PairwiseFold(FoldModels):
             yield (first,), values[:, 0]
             yield (second,), -values[:, 0]
 
-    def predicted(self, model: Any, values: NDArray[np.float64]) -> Indices:
-        """Return the numbers of the classes that models like this one predict by their decision values."""
-        return self._knowing(model)._winners(values)
+    def tallied(
+        self, models: Sequence[Any], found: Sequence[Sequence[Solution]], samples: Indices, rule: str
+    ) -> NDArray[np.float64]:
+        """Return what the pairs say of samples; of what was counted while it was computed, the values are not there."""
+        said = np.empty((len(found), len(samples), len(self.classes)))
+        places, others = np.searchsorted(self.asked, samples), []
+        for number, (one, *_) in enumerate(found):
+            if isinstance(one, JointSolution) and rule in one.said:
+                said[number] = one.said[rule][places]
+            else:
+                others.append(number)
+        if others:
+            values = self._pair_values([models[number] for number in others], [found[n] for n in others], samples)
+            said[others] = tallied(values, len(self.classes), rule).reshape(len(others), *said.shape[1:])
+        return said.reshape(-1, len(self.classes))
+
+    def numbers(
+        self, models: Sequence[Any], found: Sequence[Sequence[Solution]], samples: Indices
+    ) -> NDArray[np.float64]:
+        """Return what predictions are made from, model by model: what pairs of classes say, else decision values."""
+        model = self._knowing(models[0])
+        if not model._votes:
+            return self.values(models, found, samples)
+        return self.tallied(models, found, samples, counted(model._rule(), model.break_ties))
+
+    def predicted(self, model: Any, numbers: NDArray[np.float64]) -> Indices:
+        """Return the numbers of the classes that models like this one predict by :meth:`numbers`."""
+        model = self._knowing(model)
+        return np.asarray(np.argmax(numbers, axis=1)) if model._votes else model._winners(numbers)
 
     def numbers_of(self, samples: Indices) -> Indices:
         """Return the numbers of the classes of some samples; -1 for classes that the training part does not know."""
@@ -262,6 +312,8 @@ class PairwiseFold(FoldModels):
 
     def start_of(self, model: Any, solutions: Sequence[Solution]) -> Start:
         """Return the coefficients of each pair, by the names of its classes: folds may know different ones."""
+        if isinstance(solutions[0], JointSolution) and solutions[0].chains.start_from_nothing:
+            return Start(len(self.labels), {})
         functions = {}
         for pair, own in zip(self.scheme(model).pairs, self._own(model, solutions), strict=True):
             used = np.flatnonzero(own.alpha)
@@ -308,11 +360,79 @@ class ClassifierFold(PairwiseFold):
             yield from self._one_after_the_other(models, kernel, stop, start)
             return
         solved = 0
-        for one in kernel.solve_together(chains, self._joint_start(chains, models[0], start), stop):
+        given, rules = self._joint_start(chains, models[0], start), self._rules(models[0])
+        for one in kernel.solve_together(chains, given, stop, rules):
             solved += 1
             yield [one]
-        if solved < len(models) and stop.reason is None:
-            yield from self._one_after_the_other(models[solved:], kernel, stop, None)
+        if solved == len(models) or stop.reason is not None:
+            return
+        models = models[solved:]
+        if chains.start_from_nothing and 8 * kernel.rows.size**2 <= cache_bytes("auto", kernel.rows.size, "float64"):
+            yield from self._together_exactly(models, chains, kernel, stop, rules)
+        else:
+            yield from self._one_after_the_other(models, kernel, stop, None)
+
+    def _together_exactly(
+        self, models: Sequence[SVC], chains: SideBySide, kernel: ChainKernel, stop: StopRule, rules: Sequence[str]
+    ) -> Iterator[list[LinkSolution]]:
+        """Solve small two-class problems on all kernel values in float64: there may be too many to take one by one."""
+        n_threads, problems = kernel.options.n_threads, self.scheme(models[0]).pairs.problems
+        try:
+            K = np.asarray(_core.kernel_matrix_float64(kernel.rows, None, n_threads, **stop.limits()))
+        except _core.StoppedError:
+            return
+        rows, own = row_source(K, kernel="precomputed"), np.ones(len(chains.ids), dtype=bool)
+        if chains.any_sum:
+            own[chains.begins[1:] - 1] = False
+        for model in models:
+            found = solve_pairs(
+                rows,
+                self.labels,
+                len(self.classes),
+                self._bounds(model),
+                stop=stop,
+                options=replace(kernel.options, dtype="float64"),
+                squared=model.loss != "hinge",
+                fit_intercept=bool(model.fit_intercept),
+                problems=problems,
+            )
+            if len(found) < len(problems):
+                return
+            solved = SolvedPairs.of(found)
+            terms = sp.csr_matrix((solved.alpha, solved.ids, solved.begins), shape=(len(found), len(K)))
+            intercepts = solved.outcomes[:, COLUMNS["intercept"]]
+            said: dict[str, list[NDArray[np.float64]]] = {rule: [] for rule in rules}
+            values = None if rules else terms @ K[:, chains.asked] + intercepts[:, np.newaxis]
+            for some in (
+                np.array_split(chains.asked, 1 + len(found) * len(chains.asked) // BLOCK_VALUES) if rules else ()
+            ):
+                if stop.late:
+                    return
+                part = self._all_pairs(model, terms @ K[:, some] + intercepts[:, np.newaxis])
+                for rule in rules:
+                    said[rule].append(tallied(part.T, len(self.classes), rule))
+            alpha = np.zeros(len(chains.ids))
+            alpha[own] = solved.alpha
+            outcome = joint_outcome(solved.outcomes)
+            joint = JointSolution(
+                alpha,
+                np.empty(0),
+                0.0,
+                outcome,
+                chains=chains,
+                intercepts=intercepts,
+                values=values,
+                said={rule: np.concatenate(parts) for rule, parts in said.items()},
+            )
+            yield [LinkSolution(joint)]
+
+    def _all_pairs(self, model: SVC, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Put the values of pairs, a row for each, among those of pairs that a class is absent from."""
+        scheme = self.scheme(model)
+        whole = np.zeros((scheme.n_functions, values.shape[1]))
+        whole[scheme.columns] = values
+        whole[scheme.absent] = scheme.won[:, np.newaxis]
+        return whole
 
     def _together(self, models: Sequence[SVC], kernel: ChainKernel, stop: StopRule) -> SideBySide | None:
         """Return the chains of more than two classes side by side, if they can be solved so; small ones are kept."""
@@ -325,21 +445,30 @@ class ClassifierFold(PairwiseFold):
             prices = [self._bounds(model) for model in models]
             if not np.isfinite(prices).all():
                 return None  # hard margins have ways of their own
-            pairs, plain = [pair.own for pair in self.scheme(first, stop).pairs], first.loss == "hinge"
+            problems, plain = self.scheme(first).pairs.problems, first.loss == "hinge"
+            names, samples = side_by_side(problems, range(len(problems)))
             chains = SideBySide.of(
-                [own.ids for own in pairs],
-                [own.signs for own in pairs],
+                samples,
                 prices if plain else [np.where(own > 0, np.inf, 0.0) for own in prices],
                 None if plain else [ridge(own) for own in prices],
                 self.asked,
                 not first.fit_intercept,
+                PairTable.of(names).numbers if first.multi_class == "ovo" else None,
+                len(self.classes),
             )
             if len(self._chains) < KEPT_CHAINS and len(models) * len(chains.ids) <= KEPT_SIDE_BY_SIDE:
                 self._chains[key] = chains
         return chains if kernel.can_solve_together(chains) else None
 
+    def _rules(self, model: SVC) -> tuple[str, ...]:
+        """Return how the values of pairs are to be counted; not at all where somebody will ask for the values."""
+        asks_for_values = model.decision_function_shape == "ovo" or model.calibration == FROM_SEARCH
+        if model.multi_class != "ovo" or asks_for_values:
+            return ()
+        return tuple({model._rule(), counted(model._rule(), model.break_ties)})
+
     def _joint_start(self, chains: SideBySide, model: SVC, start: Start | None) -> Vector | None:
-        if start is None:
+        if start is None or chains.start_from_nothing:
             return None
         parts = []
         for pair in self.scheme(model).pairs:
@@ -351,7 +480,7 @@ class ClassifierFold(PairwiseFold):
     def _one_after_the_other(
         self, models: Sequence[SVC], kernel: ChainKernel, stop: StopRule, start: Start | None
     ) -> Iterator[list[LinkSolution]]:
-        pairs, problems = self.scheme(models[0], stop).pairs, self._problems_of(models, stop)
+        pairs, problems = self.scheme(models[0]).pairs, self._problems_of(models, stop)
         n_soft = len(problems[0].links)
         diagonal = kernel.diagonal() if n_soft < len(models) else None
         kernel = self._side_by_side(kernel, pairs)
@@ -395,7 +524,7 @@ class ClassifierFold(PairwiseFold):
         bounds = [self._bounds(model) for model in models]
         soft = [model for model, prices in zip(models, bounds, strict=True) if np.isfinite(prices).all()]
         problems: list[PairProblems] = []
-        for pair in self.scheme(first, stop).pairs:
+        for pair in self.scheme(first).pairs:
             if problems:
                 stop.check()
             own = [_bounds_of_pair(pair, prices) for prices in bounds]
@@ -421,7 +550,7 @@ class NuClassifierFold(PairwiseFold):
     ) -> Iterator[list[LinkSolution]]:
         """Solve the chains of all pairs."""
         weights, fractions = self._bounds(models[0]), [float(model.nu) for model in models]
-        pairs = self.scheme(models[0], stop).pairs
+        pairs = self.scheme(models[0]).pairs
         kernel = self._side_by_side(kernel, pairs)
 
         def chain_of(pair: FoldPair) -> Iterator[LinkSolution]:
