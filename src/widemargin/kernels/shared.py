@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin.kernels.rows import KernelParameters, LinearMap, callable_matrix, core_samples, count
+from widemargin.kernels.rows import (
+    KernelParameters,
+    LinearMap,
+    RowSource,
+    callable_matrix,
+    core_samples,
+    count,
+    row_source,
+)
 from widemargin.runtime import Lock, Stop, single_threaded_blas
 
 Matrix = NDArray[np.float32]
@@ -65,6 +73,7 @@ class SharedKernel:
         self._lock = Lock()
         self._kept: OrderedDict[KernelParameters, Matrix] = OrderedDict()
         self._has_parameters = not (callable(kernel) or kernel in ("linear", "precomputed"))
+        self._exact: tuple[KernelParameters | None, RowSource | None] = (None, None)
         # Kernel values that were computed and that nobody has counted yet.
         self._unclaimed: dict[KernelParameters | None, int] = {}
         if callable(kernel) or kernel == "linear":
@@ -123,6 +132,28 @@ class SharedKernel:
             self._kept[parameters] = made
             self._unclaimed[parameters] = self._unclaimed.get(parameters, 0) + made.size
             return made
+
+    def exact_rows(self, parameters: KernelParameters, rows: RowSource, stop: Stop) -> RowSource:
+        """Return the `rows` of a kernel as those of a matrix in float64, which is computed once for all who ask.
+
+        Rows of kernels that are not computed here, and those that time does not suffice for, stay what they are.
+        """
+        if callable(self.kernel) or self.kernel == "precomputed":
+            return rows
+        with self._lock:
+            known, exact = self._exact
+            if exact is not None and known == parameters:
+                return exact
+            self._exact = None, None
+            try:
+                matrix = np.asarray(_core.kernel_matrix_float64(rows, None, self._n_threads, **stop.limits()))
+            except TimeoutError:
+                return rows
+            key = parameters if self._has_parameters else None
+            self._unclaimed[key] = self._unclaimed.get(key, 0) + matrix.size
+            exact = row_source(matrix, kernel="precomputed")
+            self._exact = parameters, exact
+            return exact
 
     def claimed(self, parameters: KernelParameters) -> int:
         """Return how many values were computed for a matrix that nobody has counted yet; from now on they are.

@@ -272,6 +272,9 @@ class ChainKernel:
         What chains side by side may keep of the matrix, from link to link.
     keeps : bool, default=True
         Whether they do.
+    exact_rows : callable, optional
+        Returns the rows for links that need exact ones, where they are at hand otherwise than by computing each anew
+        for every chain.
 
     Examples
     --------
@@ -288,6 +291,7 @@ class ChainKernel:
     one_by_one: bool = False
     kept_bytes: int = KEPT_BYTES
     keeps: bool = True
+    exact_rows: Callable[[], RowSource] | None = None
 
     @property
     def given_rows(self) -> RowSource:
@@ -315,7 +319,8 @@ class ChainKernel:
     @property
     def exact(self) -> ChainKernel:
         """The same kernel in float64, computed as needed."""
-        return replace(self, matrix=None, options=replace(self.options, dtype="float64"))
+        rows = self.rows if self.exact_rows is None else self.exact_rows()
+        return replace(self, rows=rows, matrix=None, exact_rows=None, options=replace(self.options, dtype="float64"))
 
     def solve(self, chain: Chain, stop: StopRule) -> Iterator[LinkSolution]:
         """Solve a chain as :func:`solve_chain` does, all at once or one by one."""
@@ -437,7 +442,8 @@ class ChainKernel:
     def part(self, ids: Ids) -> ChainKernel:
         """Take some of the samples, in any order and as often as wanted."""
         matrix = None if self.matrix is None else np.ascontiguousarray(self.matrix[np.ix_(ids, ids)])
-        return replace(self, rows=derived_rows(self.rows, base=ids), matrix=matrix)
+        exact = None if self.exact_rows is None else (lambda: derived_rows(self.exact.rows, base=ids))
+        return replace(self, rows=derived_rows(self.rows, base=ids), matrix=matrix, exact_rows=exact)
 
     def walk(
         self, links: Sequence[Link], start: Callable[[Link, LinkSolution | None], Vector | None], stop: StopRule

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections import OrderedDict
 from collections.abc import Hashable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,10 @@ from widemargin.runtime import Lock, Stop
 
 #: Bytes that matrices kept for a search to come may take; filling more takes as long as computing them again.
 ROOM_FOR_KERNELS = 2**27
+
+
+#: Bytes that a matrix in float64 may take, for chains that need exact rows: of larger kernels few rows may be needed.
+ROOM_FOR_EXACT = 2**27
 
 
 def sets_at_once(allowed: float, threads: int, sets: int, bytes_of_one: float) -> tuple[int, float]:
@@ -94,10 +99,13 @@ class PreparedSamples:
         require_moderate_diagonal(rows, checked)
         self._source = family.kernel_samples(kernel, X, weights)
         self.shared: SharedKernel | None = None
-        if self.bytes_needed(X, model, family) <= allowed and fits_float32(rows):
+        needed, exact = self.bytes_needed(X, model, family), 8 * count(X) ** 2
+        if needed <= allowed and fits_float32(rows):
             self.shared = SharedKernel(
                 self._source, kernel.kernel, map=kernel.map, n_threads=threads, stop=stop, kept=kept
             )
+        # Each thread may be at another kernel.
+        self._has_room_for_exact = exact <= ROOM_FOR_EXACT and needed + threads * exact <= allowed
         self._last: tuple[KernelParameters | None, RowSource | None] = (None, None)
         self._options = SolverOptions(cache_bytes=min(int(allowed), cache_bytes("auto", count(X), "float32")))
 
@@ -122,7 +130,9 @@ class PreparedSamples:
         if rows is None or known != kernel:
             rows = kernel.rows_of(self._source)
             self._last = kernel, rows
-        return ChainKernel(rows, matrix, self._options)
+        if self.shared is None or not self._has_room_for_exact:
+            return ChainKernel(rows, matrix, self._options)
+        return ChainKernel(rows, matrix, self._options, exact_rows=partial(self.shared.exact_rows, kernel, rows, stop))
 
 
 class SearchSamples:
