@@ -111,6 +111,31 @@ def test_one_huge_weight(iris: tuple[Any, Any]) -> None:
     assert model.score(X, y) == 1.0
 
 
+@pytest.mark.parametrize(("C", "weight"), [(1e200, 1e150), (1e308, 10.0)])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("similarity", [0.9, 1.0])
+def test_prices_beyond_float64_claim_nothing_that_does_not_hold(
+    C: float, weight: float, loss: str, similarity: float
+) -> None:
+    K, y = np.array([[1.0, similarity], [similarity, 1.0]]), np.array([0, 1])
+    model = SVC(kernel="precomputed", C=C, loss=loss, tol=1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model.fit(K, y, sample_weight=np.full(2, weight))
+        except ValueError as problem:
+            assert similarity == 1.0
+            assert "too large to compute with" in str(problem)  # noqa: PT017
+            return
+    alpha = np.zeros(2)
+    alpha[model.support_] = model.dual_coef_[0]
+    gradient = np.where(y == 1, 1.0, -1.0) - K @ alpha
+    # No coefficient comes near its bound: the conditions ask for equal gradients.
+    violation = abs(gradient[1] - gradient[0])
+    assert model.fit_report_[0].kkt_violation == pytest.approx(violation, abs=1e-6)
+    assert model.fit_report_.converged == (violation <= 1.0)
+
+
 def test_the_model_at_the_end_of_a_search_that_runs_away(cancer: tuple[Any, Any]) -> None:
     X, y = cancer
     with warnings.catch_warnings():
