@@ -327,7 +327,7 @@ class ChainKernel:
         if not chain.links:
             return iter(())
         if self.matrix is None:
-            return walk_chain_on_rows(self.rows, chain, stop=stop, options=self.options)
+            return self._on_rows(chain, stop)
         first = self._first_for_rows(chain)
         if first == len(chain.links):
             return self._on_matrix(chain, stop)
@@ -394,6 +394,20 @@ class ChainKernel:
             for link in chain.links
         ]
         return told.index(False) if False in told else len(told)
+
+    def _on_rows(self, chain: Chain, stop: StopRule) -> Iterator[LinkSolution]:
+        """Solve links on rows; in float64 from the first one on that float32 has too few digits for."""
+        in_float64 = self.options.dtype == "float64"
+        size: Vector | None = None
+        for at, one in enumerate(walk_chain_on_rows(self.rows, chain, stop=stop, options=self.options)):
+            if not in_float64 and not ended_early(one.solution):
+                if size is None:
+                    size = self.rows.diagonal()
+                    size = size if chain.ids is None else size[chain.ids]
+                if _blur_of_rows(chain.links[at], one.solution, size) > MOST_BLUR:
+                    yield from self._from_here(replace(chain, links=chain.links[at:]), one, stop)
+                    return
+            yield one
 
     def _on_matrix(self, chain: Chain, stop: StopRule) -> Iterator[LinkSolution]:
         """Solve links on the matrix, and on exact rows those that its digits do not suffice for."""
@@ -588,6 +602,16 @@ def solve_clearly(
     if exact is None or found.blur <= MOST_BLUR or ended_early(found.solution):
         return found.solution
     return next(ChainKernel(exact()).exact.solve(chain, stop)).solution
+
+
+def _blur_of_rows(link: Link, solution: Solution, diagonal: Vector) -> float:
+    """Return what the core calls the blur of a link on a matrix, for one on rows in float32."""
+    rounding = 0.5 * float(np.finfo(np.float32).eps) * float(np.linalg.norm(diagonal * solution.alpha))
+    sums = link.problem.linear - solution.gradient
+    if link.ridge is not None:
+        sums = sums - link.ridge * solution.alpha
+    low, high = np.quantile(sums, [0.25, 0.75])
+    return rounding / (high - low) if high > low else np.inf if rounding > 0.0 else 0.0
 
 
 def ended_early(solution: Solution) -> bool:

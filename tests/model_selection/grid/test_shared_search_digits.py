@@ -61,6 +61,19 @@ def test_ranks_of_wide_kernels() -> None:
     assert one == pytest.approx(alone, abs=1e-3)
 
 
+@pytest.mark.parametrize("model", [SVC(), SVC(C=100.0), SVC(loss="squared_hinge")], ids=repr)
+@pytest.mark.parametrize("gamma", [1e-10, 1e-8])
+def test_ranks_of_wide_kernels_without_a_matrix(model: Any, gamma: float) -> None:
+    rng = np.random.default_rng(0)
+    samples = rng.normal(size=(2_400, 5))
+    y = (samples[:, 0] + samples[:, 1] + 0.8 * rng.normal(size=2_400) > 0).astype(int)
+    how: Any = {"cv": StratifiedKFold(2), "scoring": "roc_auc"}
+    model = clone(model).set_params(gamma=gamma)
+    search = GridSearchCV(model, {"tol": [model.tol]}, max_memory=0.1, refit=False, **how).fit(samples, y)
+    alone = cross_val_score(model, samples, y, **how).mean()
+    assert search.cv_results_["mean_test_score"][0] == pytest.approx(alone, abs=2e-3)
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     kernel=st.sampled_from(["rbf", "poly", "sigmoid", "linear", "precomputed"]),
