@@ -22,6 +22,7 @@ STEPS = ("tests/core/test_smo_steps.py",)
 CONTRACTS = ("tests/machines/test_dual.py",)
 VALUES = ("tests/core/test_rows.py", "tests/core/test_simd.py", "tests/estimators/test_svc_parity.py")
 
+DIGITS = ("tests/model_selection/grid/test_shared_search_digits.py",)
 SEQUENCES = ("tests/kernels/sequences",)
 PRICES = ("tests/estimators/online/test_online_svc_prices.py",)
 BUDGET = ("tests/machines/online/test_stream_budget.py",)
@@ -932,6 +933,27 @@ PACKAGE = (
         "one.value.get(self._metric) if isinstance(one.value, dict) else one.value",
         "None if isinstance(one.value, dict) else one.value",
         ("tests/model_selection/grid/test_run_best.py",),
+    ),
+    Fault(
+        "blurred-links-kept",
+        "src/widemargin/machines/chain.py",
+        "return known and one.rounding <= most and one.blur <= MOST_BLUR",
+        "return known and one.rounding <= most",
+        DIGITS,
+    ),
+    Fault(
+        "blurred-rows-kept",
+        "src/widemargin/machines/chain.py",
+        "if _blur_of_rows(chain.links[at], one.solution, size) > MOST_BLUR:",
+        "if _blur_of_rows(chain.links[at], one.solution, size) > np.inf:",
+        DIGITS,
+    ),
+    Fault(
+        "rounding-of-a-hundred-tolerances",
+        "src/widemargin/machines/chain.py",
+        "most = max(ROUNDING_WITHIN * stop.tolerance, min(MOST_ROUNDING, tolerances * stop.tolerance))",
+        "most = tolerances * stop.tolerance",
+        DIGITS,
     ),
 )
 
