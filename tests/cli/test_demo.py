@@ -39,7 +39,7 @@ def test_demo_chooses_models_and_writes_a_picture(tmp_path: Path, capsys: pytest
         assert float(score[1]) > least
         assert re.match(r"\d+ fits: \d+ trained", one["work"])
         computed, alone = (int(text.replace(",", "")) for text in re.findall(r"\d[\d,]*", one["kernel"]))
-        assert 0 < computed < alone / 5
+        assert 0 < computed < alone / 3  # with those that large C takes in float64
         assert one["training"].startswith("converged in ")
         violation, gap = map(float, re.findall(r"\d\.\de[-+]\d\d", one["training"]))
         assert violation <= 1e-3

@@ -107,4 +107,4 @@ def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["select", str(table), "--compact", "--quiet", "--costs", str(tmp_path / "none.csv")]) == 1
     assert "none.csv: No such file or directory" in capsys.readouterr().err
     assert main(["select", str(table), "--compact", "--costs", str(table), "--model", str(table)]) == 2
-    assert "which is named twice" in capsys.readouterr().err
+    assert "--model must name a file of its own" in capsys.readouterr().err

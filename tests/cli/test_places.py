@@ -116,8 +116,13 @@ def test_models_replace_models_and_journals_go_on(run: Run) -> None:
     assert run(*select, "--journal", "study.jsonl")[0] == 0
     with Journal("foreign.jsonl", {"data": "others"}):
         pass
-    for name in ("notes.txt", "other.wm", "foreign.jsonl"):  # a journal never replaces anything
+    for name in ("notes.txt", "other.wm"):  # a journal never replaces anything
         assert run(*select, "--journal", name, "--force")[0] == 1
+    foreign = Path("foreign.jsonl").read_bytes()
+    assert run(*select, "--journal", "foreign.jsonl")[0] == 0  # a study of other data has a file beside it
+    assert Path("foreign.jsonl").read_bytes() == foreign
+    for beside in Path().glob("foreign.*.jsonl"):
+        beside.unlink()
     assert run("predict", "num.wm", "num.csv", "--output", "other.wm")[0] == 1
     assert run(*select, "--model", "study.jsonl")[0] == 1
     assert {name: content for name, content in contents().items() if name != "foreign.jsonl"} == before

@@ -68,8 +68,8 @@ def test_kernels_share_work() -> None:
     chosen = select(X, Y, cv=3)
     grids = len(chosen.reports)
     # Five widths of four oligo kernels, of the best of them with both strands, and two spectrum kernels: each is
-    # computed once for all folds and all C; what a grid grows by comes on top.
-    assert chosen.work.kernel_evaluations <= (27 + grids) * 90**2
+    # computed once for all folds and all C; what a grid grows by comes on top, and a few in float64 for large C.
+    assert chosen.work.kernel_evaluations <= (30 + grids) * 90**2
 
 
 def test_short_sequences_have_short_oligomers() -> None:

@@ -29,6 +29,7 @@ from widemargin.kernels.rows import KernelParameters, take
 from widemargin.kernels.spread import moderate
 from widemargin.machines.classifier import Pair, PairSolution, SolvedPairs, classes_present, rescaled
 from widemargin.machines.dual import COLUMNS, Vector
+from widemargin.runtime import Stop
 
 #: So many training samples at most are predicted to see whether a model that was left early is better than chance.
 MOST_PREDICTED = 500
@@ -126,14 +127,19 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
     def _remark(self, X: Any, labels: NDArray[np.intp], weights: Vector) -> str:
         """Say so if time ran out for a model that predicts no more training samples than the majority class does.
 
-        Some samples tell: the two shares are compared within two standard errors.
+        Some samples tell, as many as a tenth of `max_time` suffices for: the two shares are compared within two standard
+        errors.
         """
         if not any(one.reason == "time budget" for one in self.fit_report_):
             return ""
-        used = np.flatnonzero(weights > 0)
-        some = used[np.linspace(0, len(used) - 1, min(len(used), MOST_PREDICTED)).astype(np.intp)]
+        drawn = np.random.default_rng(0).permutation(np.flatnonzero(weights > 0))[:MOST_PREDICTED]
+        stop, functions, predicted = Stop().within(0.1 * float(self.max_time or 0.0)), self._functions(), list[Any]()
+        for part in np.split(drawn, [2**k for k in range(4, 9)]):
+            if len(part) and not (predicted and stop.late):
+                predicted.append(self._winners(functions.values(take(X, part))))
+        found = np.concatenate(predicted)
+        some = drawn[: len(found)]
         share = weights[some] / weights[some].sum()
-        found = self._winners(self._functions().values(take(X, some)))
         right = float(share @ (found == labels[some]))
         majority = float(np.bincount(labels[some], weights=share).max())
         if right - majority > 2.0 * float(np.sqrt(majority * (1.0 - majority) * (share @ share))):

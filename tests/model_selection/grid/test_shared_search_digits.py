@@ -76,7 +76,7 @@ def test_ranks_of_wide_kernels_without_a_matrix(model: Any, gamma: float) -> Non
 
 @settings(max_examples=40, deadline=None)
 @given(
-    kernel=st.sampled_from(["rbf", "poly", "sigmoid", "linear", "precomputed"]),
+    kernel=st.sampled_from(["rbf", "poly", "linear", "precomputed"]),  # without semidefiniteness there are many optima
     gamma=st.floats(-12.0, 3.0),
     scale=st.floats(-3.0, 3.0),
     coef0=st.sampled_from([0.0, 1.0, 100.0]),
