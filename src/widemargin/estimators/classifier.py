@@ -127,8 +127,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
     def _remark(self, X: Any, labels: NDArray[np.intp], weights: Vector) -> str:
         """Say so if time ran out for a model that predicts no more training samples than the majority class does.
 
-        Some samples tell, as many as a tenth of `max_time` suffices for: the two shares are compared within two standard
-        errors.
+        Some samples tell, as many as a tenth of `max_time` suffices for; the two shares are compared within two
+        standard errors.
         """
         if not any(one.reason == "time budget" for one in self.fit_report_):
             return ""
