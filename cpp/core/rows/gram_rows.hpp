@@ -27,7 +27,7 @@ class GramRows final : public RowSourceOfBothTypes<GramRows<S>> {
 
   const double* whole_matrix() const override {
     if constexpr (std::is_same_v<S, double>)
-      return gram_;
+      return counted_ ? nullptr : gram_;
     else
       return nullptr;
   }

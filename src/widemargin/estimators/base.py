@@ -65,6 +65,7 @@ from widemargin.kernels.spread import column_moments, scale_gamma
 from widemargin.machines.dual import Outcome, SolverOptions, StopRule, Vector, cache_bytes, grace_of
 from widemargin.runtime import Allowance, thread_count
 from widemargin.runtime.callbacks import CallbackSupport
+from widemargin.runtime.callers import stacklevel
 from widemargin.solvers import MINIMUM_NORM, ONE_CLASS_MARGIN, Solver, as_solver, require_able
 
 #: Parameters that kernel objects have by themselves, and their defaults.
@@ -479,7 +480,8 @@ class KernelModel(BaseEstimator, CallbackSupport):  # type: ignore[misc]
         """Check `X` and evaluate all decision functions, shape (n, functions), in the sign of the attributes."""
         if self._known_values is not None:
             return self._known_values(X)
-        return self._functions().values(self._check_to_predict(X))
+        X = self._check_to_predict(X)
+        return self._functions().values(X)
 
     def _check_to_predict(self, X: Any) -> Any:
         """Check that there is a fitted model, and the samples that it is to predict."""
@@ -503,7 +505,7 @@ class KernelModel(BaseEstimator, CallbackSupport):  # type: ignore[misc]
                 f"X holds letters that are not in the alphabet of the kernel, taken from the training data: "
                 f"{', '.join(map(repr, sorted(unknown)))}; oligomers with them are skipped. Pass the kernel an "
                 "alphabet of all letters that may ever occur (alphabet=...) if they matter.",
-                stacklevel=5,
+                stacklevel=stacklevel(),
             )
 
     def _knowing(self, values: KnownFunctions | None = None, **attributes: Any) -> Self:

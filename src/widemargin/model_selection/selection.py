@@ -199,7 +199,7 @@ def select(
     if not regression:
         _require_two_classes(y, folds, cv)
     found: list[tuple[Family, dict[str, Any]]] = []
-    for number, family in enumerate(_with_strands(families, found)):
+    for number, family in enumerate(_with_strands(families, found, origin)):
         files = None if journal is None else partial(_numbered, Path(journal), family=number)
         try:
             one = _found(family, X, y, stop, files, cv=folds, n_jobs=n_jobs, progress=progress)
@@ -299,10 +299,15 @@ def _best(found: list[tuple[Family, dict[str, Any]]]) -> tuple[Family, dict[str,
     return max(found, key=lambda each: round(each[1]["score"], 12))  # the first of equals, which is more likely
 
 
-def _with_strands(families: list[Family], found: list[tuple[Family, dict[str, Any]]]) -> Iterator[Family]:
-    """Yield families, and in the end the best of those found, of both strands if there are any."""
+def _with_strands(
+    families: list[Family], found: list[tuple[Family, dict[str, Any]]], origin: Origin
+) -> Iterator[Family]:
+    """Yield families, and in the end the best of those found, of both strands if there are any.
+
+    Sequences that are aligned at an origin of their own are read in one direction.
+    """
     yield from families
-    both = _of_both_strands(_best(found)[0])
+    both = None if origin else _of_both_strands(_best(found)[0])
     if both is not None:
         yield both
 

@@ -54,6 +54,7 @@ from widemargin.machines.online.kept_samples import FREE
 from widemargin.machines.online.stream import ONLINE_SELECTIONS, Batch, OnlineRules, Stream
 from widemargin.runtime import Lock, thread_count
 from widemargin.runtime.callbacks import fit_task, is_awaited
+from widemargin.runtime.callers import stacklevel
 
 #: Samples from which a kernel takes what it leaves to data; with fewer, that still changes.
 ENOUGH_FOR_A_KERNEL = 100
@@ -689,9 +690,9 @@ class OnlineSVC(KernelClassifier):
 
     def _warn_of_unknown_letters(self, X: Any) -> None:
         """Warn where samples to predict hold letters that the first batch did not."""
-        self._warn_of_letters(X, stacklevel=5)
+        self._warn_of_letters(X)
 
-    def _warn_of_letters(self, X: Any, stacklevel: int = 3) -> None:
+    def _warn_of_letters(self, X: Any) -> None:
         """Warn, once of each, of letters that the first batch did not hold."""
         source = self._kernel_parameters.source
         if not self._takes_objects or source is None:
@@ -703,7 +704,7 @@ class OnlineSVC(KernelClassifier):
                 f"X holds letters that are not in the alphabet of the kernel, taken from the first samples: "
                 f"{', '.join(map(repr, sorted(found)))}; oligomers with them are skipped. Pass the kernel an alphabet "
                 "of all letters that may ever occur (alphabet=...) if they matter.",
-                stacklevel=stacklevel,
+                stacklevel=stacklevel(),
             )
 
     def _warn_of_order(self) -> None:

@@ -436,7 +436,10 @@ class ModelStudy:
         Nothing depends on a journal.
         """
         grid = {f"{prefix_of(estimator)}{PRICE}": [model_of(estimator).C]}
-        search = GridSearchCV(sharing(estimator), grid, cv=self.calibration_folds)
+        shared = sharing(estimator)
+        if model_of(shared).multi_class == "ovo":
+            model_of(shared).set_params(decision_function_shape="ovo")  # whose values are kept, not votes alone
+        search = GridSearchCV(shared, grid, cv=self.calibration_folds)
         data, _, _ = search._search_data(self.X, self.y, self.params)
         with single_threaded_blas():
             return out_of_fold(SharedSearch(data), 0)
