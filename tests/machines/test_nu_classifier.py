@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from widemargin.kernels.rows import row_source
+from widemargin.machines import nu_classifier
 from widemargin.machines.classifier import PairSolution, solve_pairs
 from widemargin.machines.dual import COMBINATIONS, SolverOptions, StopRule
 from widemargin.machines.nu_classifier import filled, solve_nu_pairs, tightest_pair
@@ -172,3 +173,11 @@ def test_budgets_hold_for_all_stages_together() -> None:
     machines = solve_nu_pairs(*arguments, stop=StopRule(1e-10).within(0.0), options=SolverOptions())
     assert len(machines) == 3
     assert all(np.isfinite(one.solution.alpha).all() for one in machines)
+
+
+@pytest.mark.parametrize("rho", [np.finfo(np.float64).max, np.inf, 1e308, 0.0])
+def test_the_scale_of_any_margin_is_a_number(rho: float) -> None:
+    none = np.empty(0)
+    search = nu_classifier._Search(None, none, 1.0, none, largest_rho=1.0, tolerance=1e-3)  # type: ignore[arg-type]
+    search.rescale(rho)
+    assert 0.0 < search.scale < np.inf

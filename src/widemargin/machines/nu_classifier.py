@@ -173,7 +173,10 @@ class _Search:
 
     def rescale(self, rho: float) -> None:
         """Choose the scale for an expected rho: a power of two, so that nothing is rounded, that makes it 1 to 2."""
-        self.scale = 2.0 ** math.floor(math.log2(min(max(rho, self.smallest_scale), np.finfo(np.float64).max)))
+        # The logarithm of the largest number is rounded up.
+        self.scale = 2.0 ** min(
+            math.floor(math.log2(min(max(rho, self.smallest_scale), np.finfo(np.float64).max))), 1023
+        )
 
     def machine(self) -> PairSolution:
         """Divide by rho: variables, intercept and certificate of the C-classifier with C_n = v_n / rho."""
